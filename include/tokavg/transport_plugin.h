@@ -69,7 +69,7 @@ typedef struct tokavg_transport_t {
    * Optional. Called once when a deadline has passed here, before `cancel`, or on another rank: which ranks have not
    * arrived in this sum. May take up to 0.1 s, to agree on the list with the ranks that are waiting too.
    * @param user the table's user
-   * @param request from `start`; NULL when `start` or `test` returned TOKAVG_ERR_TIMEOUT, as the request is gone then
+   * @param request from `start`; NULL after `start` or `test` returned TOKAVG_ERR_TIMEOUT (the request is gone then)
    * @param ranks_out receives up to `capacity` ranks, ascending
    * @param capacity length of ranks_out
    * @param count_out receives how many there are (may be more than capacity); 0: not known

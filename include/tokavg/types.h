@@ -167,7 +167,8 @@ enum {
  * An array of the caller's: 1, 2 or 3 dimensions as the struct that holds it says. This struct is frozen.
  *
  * Element (r, c) is at data + r * row_stride + c * col_stride, in elements. A stride of 0 is the contiguous
- * one: col_stride 1 (for logits: vocab) and row_stride cols * col_stride. Strides may be negative.
+ * one: col_stride 1 (for logits: vocab) and row_stride cols * col_stride. Strides may be negative. Addresses are
+ * aligned to the element type.
  */
 typedef struct tokavg_array_t {
   void *data;         /**< first element; NULL means "no array" where that is allowed */
@@ -262,6 +263,10 @@ typedef struct tokavg_loss_t {
  * labels give rows and cols: the logits hold rows * cols rows of `vocab` values, logits row (r, c) at
  * r * row_stride + c * col_stride. Label (r, c) belongs to logits row (r, c - shift); the last `shift` logits
  * rows of each row are not read and get gradient 0.
+ *
+ * A NaN logit, or a largest logit that is infinite, makes the loss and the gradient of its row NaN; a logit of -inf is
+ * a class of probability 0 (with label smoothing its row's loss is infinite). argmax is over the logits before the
+ * softcap; a NaN is never the largest.
  */
 typedef struct tokavg_cross_entropy_t {
   uint32_t struct_size;           /**< sizeof(tokavg_cross_entropy_t) */
