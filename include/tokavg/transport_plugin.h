@@ -10,7 +10,9 @@
  * ### Rules
  * - The library starts the same sums in the same order on every rank. Several may be in flight.
  * - `words` belongs to the library and stays valid until `test` has reported the sum done, `cancel` has
- *   returned, or `close` has returned.
+ *   succeeded, or `close` has returned; after an error, until `close` has returned.
+ * - A request may be NULL; it is then never described.
+ * - A table is written at most up to the struct_size that it came with.
  * - A table given by a caller is used only inside tokavg calls and by one thread at a time; with
  *   TOKAVG_TRANSPORT_CAN_ANY_THREAD also by tokavg_abort() from another thread.
  * - No function may block for long: `start` and `test` return at once.

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tokavg/types.h"
+
+// How messages are summed over ranks. One implementation a folder: self/, threads/, caller/, mpi/, later nccl/.
+//
+// A transport adds vectors of 64-bit words, nothing else: what the words mean, deadlines and statuses are the core's.
+namespace tokavg {
+
+// One sum in flight. Made by Transport::start, destroyed by the core when it is done or given up.
+class Reduction {
+ public:
+  Reduction() = default;
+  Reduction(const Reduction&) = delete;
+  Reduction& operator=(const Reduction&) = delete;
+  // Gives an unfinished sum up without blocking; the words are not touched afterwards.
+  virtual ~Reduction() = default;
+
+  // Moves the sum on; true when words holds it. Throws Error (TIMEOUT when another rank's deadline has passed, ABORTED,
+  // TRANSPORT, ...) when the channel has failed.
+  virtual bool test() = 0;
+
+  // The deadline has passed here: which ranks have not arrived, ascending, the same list on all that wait. Empty when
+  // it is not known. May take up to 0.1 s.
+  virtual std::vector<std::int32_t> late_ranks() = 0;
+
+  // "round 0 waits for rank 3"
+  [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+class Transport {
+ public:
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  // Never blocks and never talks to other ranks. Reductions are destroyed before.
+  virtual ~Transport() = default;
+
+  [[nodiscard]] virtual std::int32_t rank() const = 0;
+  [[nodiscard]] virtual std::int32_t ranks() const = 0;
+
+  // Begins to sum words over all ranks in place, modulo 2^64. Never blocks. The same sums in the same order on all
+  // ranks. `words` outlives the Reduction.
+  virtual std::unique_ptr<Reduction> start(std::span<std::uint64_t> words) = 0;
+
+  // Tells the other ranks that this context was aborted, as far as possible without blocking. Called from any thread
+  // only when abort_from_any_thread().
+  virtual void abort() = 0;
+  [[nodiscard]] virtual bool abort_from_any_thread() const = 0;
+
+  // All ranks close now, after their last sum. May talk to them, within reason; the destructor follows.
+  virtual void close() = 0;
+
+  // One JSON object.
+  [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+// What a transport is opened with; the fields are those of tokavg_config_t.
+struct TransportOptions {
+  std::int32_t comm_kind = 0;
+  const void* comm = nullptr;
+  std::int32_t comm_fortran = 0;
+  std::int32_t comm_rank = 0;
+  std::int32_t progress = 0;
+  std::int64_t timeout_ms = 0;
+  std::int64_t max_words = 0;
+  std::string plugin_path;  // searched first; may be empty
+};
+
+// How a folder of this directory makes itself known: it defines `const TransportFactory kFactory` in its namespace, and
+// the CMake call that adds the folder puts it into the list. Nothing else names it.
+struct TransportFactory {
+  const char* name;
+  bool (*serves)(std::int32_t comm_kind, std::int32_t transport);
+  // Collective; bounded by timeout_ms.
+  std::unique_ptr<Transport> (*open)(const TransportOptions& options);
+  // Of this build and process, without a context: one JSON object.
+  std::string (*describe)();
+};
+
+// The transports of this build (generated/registry.cpp).
+std::span<const TransportFactory* const> transport_factories() noexcept;
+
+}  // namespace tokavg
