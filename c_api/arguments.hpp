@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "core/requests.hpp"
+#include "tokavg/types.h"
+
+// Checks and translates what callers hand in: everything that can be told from the arguments alone.
+namespace tokavg {
+
+// "labels" and "labels.weights": put together only when a text needs it.
+struct FieldName {
+  const char* outer;
+  const char* inner = nullptr;
+  [[nodiscard]] std::string text() const { return inner != nullptr ? std::string(outer) + "." + inner : outer; }
+};
+
+// A shape with strides: how many elements lie from one (r, c) to the next when they are contiguous.
+struct Shape {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t depth = 1;  // contiguous elements at each (r, c): the vocabulary of logits
+};
+
+void check_shape(const char* what, std::int64_t rows, std::int64_t cols);
+void check_term(const tokavg_config_t& config, FieldName field, std::int32_t term);
+void check_kind(FieldName field, std::int32_t value, std::int32_t low, std::int32_t high, const char* constants);
+void check_reserved(FieldName field, std::int64_t value);
+// The host library has no use for a device pointer.
+void refuse_device_pointer(FieldName field, const void* pointer);
+void refuse_device_memory(FieldName field, std::int32_t memory);
+
+// An optional array (data NULL: none), its dtype one of those given, strides resolved.
+ArrayView view_array(FieldName field, const tokavg_array_t& array, const Shape& shape,
+                     std::initializer_list<std::int32_t> dtypes);
+
+LabelsView view_labels(const tokavg_config_t& config, const char* field, const tokavg_labels_t& labels);
+
+std::int64_t size_of(std::int32_t dtype) noexcept;
+const char* dtype_name(std::int32_t dtype) noexcept;
+
+}  // namespace tokavg

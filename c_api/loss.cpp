@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "base/struct_copy.hpp"
+#include "c_api/arguments.hpp"
+#include "c_api/guard.hpp"
+
+using namespace tokavg;
+
+namespace {
+
+Blame blame_of(tokavg_ticket_t ticket) { return ticket == TOKAVG_OPEN ? Blame::kOpenStep : Blame::kClosedStep; }
+
+// A multiplier: finite, 0 meaning 1.
+double multiplier(const char* field, double value) {
+  if (!std::isfinite(value)) fail(TOKAVG_ERR_ARGUMENT, "%s is %g; it must be finite (0 means 1)", field, value);
+  return value == 0 ? 1.0 : value;
+}
+
+LossRequest read_loss(const tokavg_config_t& config, const tokavg_loss_t* loss) {
+  const tokavg_loss_t given = read_struct("loss", loss);
+  LossRequest request;
+  check_kind({"loss.kind"}, given.kind, TOKAVG_LOSS_TOKEN_LOSSES, TOKAVG_LOSS_MEAN, "TOKAVG_LOSS_");
+  check_term(config, {"loss.term"}, given.term);
+  check_reserved({"loss.reserved"}, given.reserved);
+  refuse_device_pointer({"loss.loss_scale_device"}, given.loss_scale_device);
+  request.kind = given.kind;
+  request.term = given.term;
+  const bool per_token = given.kind == TOKAVG_LOSS_TOKEN_LOSSES;
+  request.rows = per_token ? given.rows : 1;
+  request.cols = per_token ? given.cols : 1;
+  check_shape("loss", request.rows, request.cols);
+  request.tokens = per_token ? 0 : given.tokens;
+  if (request.tokens < -1) {
+    fail(TOKAVG_ERR_ARGUMENT, "loss.tokens is %lld; it must be >= 0, or -1 for those counted here and not yet recorded",
+         static_cast<long long>(request.tokens));
+  }
+  const bool reads = request.rows != 0 && request.cols != 0 && (per_token || request.tokens != 0);
+  if (reads && given.losses.data == nullptr)
+    fail(TOKAVG_ERR_ARGUMENT, "loss.losses.data is NULL; there is nothing to record");
+  request.losses =
+      view_array({"loss", "losses"}, given.losses, {request.rows, request.cols}, {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64});
+  request.out = {multiplier("loss.loss_scale", given.loss_scale), request.losses.dtype, given.backward_out,
+                 given.sum_out};
+  if (request.out.backward != nullptr && !request.losses) {
+    fail(TOKAVG_ERR_ARGUMENT, "loss.backward_out is given but loss.losses.data is NULL, so its type is not known");
+  }
+  if (given.labels == nullptr) return request;
+  if (!per_token)
+    fail(TOKAVG_ERR_ARGUMENT,
+         "loss.labels must be NULL for TOKAVG_LOSS_SUM and TOKAVG_LOSS_MEAN: one value has "
+         "no labels; say how many tokens it holds in loss.tokens");
+  const tokavg_labels_t labels = read_struct("loss.labels", given.labels);
+  request.has_labels = true;
+  request.labels = view_labels(config, "loss.labels", labels);
+  if (labels.term != given.term || labels.rows != given.rows || labels.cols != given.cols) {
+    fail(TOKAVG_ERR_ARGUMENT,
+         "loss has term %d, rows %lld, cols %lld but loss.labels has term %d, rows %lld, cols %lld; they "
+         "must be equal",
+         given.term, static_cast<long long>(given.rows), static_cast<long long>(given.cols), labels.term,
+         static_cast<long long>(labels.rows), static_cast<long long>(labels.cols));
+  }
+  return request;
+}
+
+// A coefficient within [0, most].
+double coefficient(const char* field, double value, double most) {
+  if (!(value >= 0 && value <= most) || std::isinf(value)) {
+    fail(TOKAVG_ERR_ARGUMENT, "%s is %g; it must be finite and from 0 to %g", field, value, most);
+  }
+  return value;
+}
+
+void view_outputs(const tokavg_cross_entropy_t& given, CrossEntropy& ce) {
+  const Shape plain{ce.labels.rows, ce.labels.cols};
+  const Shape logits{ce.labels.rows, ce.labels.cols, given.vocab};
+  ce.gradient = view_array({"ce", "gradient_out"}, given.gradient_out, logits,
+                           {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16});
+  ce.losses = view_array({"ce", "losses_out"}, given.losses_out, plain, {TOKAVG_DTYPE_F32});
+  ce.lse = view_array({"ce", "lse_out"}, given.lse_out, plain, {TOKAVG_DTYPE_F32});
+  ce.argmax = view_array({"ce", "argmax_out"}, given.argmax_out, plain, {TOKAVG_DTYPE_I32});
+  if (!ce.gradient) return;
+  if (ce.gradient.dtype != ce.logits.dtype) {
+    fail(TOKAVG_ERR_ARGUMENT, "ce.gradient_out.dtype is %s; it must be that of the logits, %s",
+         dtype_name(ce.gradient.dtype), dtype_name(ce.logits.dtype));
+  }
+  const bool same_strides =
+      ce.gradient.row_stride == ce.logits.row_stride && ce.gradient.col_stride == ce.logits.col_stride;
+  if (ce.gradient.data == ce.logits.data && !same_strides) {
+    fail(TOKAVG_ERR_ARGUMENT,
+         "ce.gradient_out is the logits themselves with other strides; give it the logits' strides");
+  }
+}
+
+CrossEntropyRequest read_cross_entropy(const tokavg_config_t& config, const tokavg_cross_entropy_t* ce) {
+  const tokavg_cross_entropy_t given = read_struct("ce", ce);
+  CrossEntropyRequest request;
+  check_reserved({"ce.reserved"}, given.reserved);
+  refuse_device_pointer({"ce.loss_scale_device"}, given.loss_scale_device);
+  const tokavg_labels_t labels = read_struct("ce.labels", given.labels);
+  request.term = labels.term;
+  request.ce.labels = view_labels(config, "ce.labels", labels);
+  if (given.vocab < 1 || given.vocab > INT32_MAX) {
+    fail(TOKAVG_ERR_ARGUMENT, "ce.vocab is %lld; it must be from 1 to 2^31 - 1", static_cast<long long>(given.vocab));
+  }
+  request.ce.vocab = given.vocab;
+  if (given.logits.data == nullptr && labels.rows != 0 && labels.cols != 0) {
+    fail(TOKAVG_ERR_ARGUMENT, "ce.logits.data is NULL although there are labels");
+  }
+  request.ce.logits = view_array({"ce", "logits"}, given.logits, {labels.rows, labels.cols, given.vocab},
+                                 {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16});
+  request.ce.label_smoothing = coefficient("ce.label_smoothing", given.label_smoothing, 1.0);
+  request.ce.z_loss = coefficient("ce.z_loss", given.z_loss, 1e300);
+  request.ce.softcap = coefficient("ce.logit_softcap", given.logit_softcap, 1e300);
+  view_outputs(given, request.ce);
+  request.out = {multiplier("ce.loss_scale", given.loss_scale), TOKAVG_DTYPE_F32, given.backward_out, given.sum_out};
+  return request;
+}
+
+ScaleRequest read_scale(const tokavg_config_t& config, const tokavg_scale_t* scale) {
+  const tokavg_scale_t given = read_struct("scale", scale);
+  ScaleRequest request;
+  check_term(config, {"scale.term"}, given.term);
+  check_kind({"scale.kind"}, given.kind, TOKAVG_FACTOR_SCALE, TOKAVG_FACTOR_MICROBATCH, "TOKAVG_FACTOR_");
+  refuse_device_pointer({"scale.factor_device"}, given.factor_device);
+  request.term = given.term;
+  request.kind = given.kind;
+  request.factor = multiplier("scale.factor", given.factor);
+  if (given.n_items < 0 || given.n_items > INT32_MAX || (given.items == nullptr && given.n_items != 0)) {
+    fail(TOKAVG_ERR_ARGUMENT, "scale.n_items is %lld and scale.items is %p; give as many items as you say",
+         static_cast<long long>(given.n_items), static_cast<const void*>(given.items));
+  }
+  if (given.n_items != 0 && (given.item_size < sizeof(tokavg_scale_item_t) || given.item_size > kLargestStruct)) {
+    fail(TOKAVG_ERR_ARGUMENT, "scale.item_size is %u; set it to sizeof(tokavg_scale_item_t), %zu", given.item_size,
+         sizeof(tokavg_scale_item_t));
+  }
+  request.items.reserve(static_cast<std::size_t>(given.n_items));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given.items);
+  for (int64_t i = 0; i < given.n_items; ++i, bytes += given.item_size) {
+    const std::string name = format("scale.items[%lld]", static_cast<long long>(i));
+    tokavg_scale_item_t item;
+    copy_item_in(name.c_str(), bytes, given.item_size, &item, sizeof item);
+    if (item.count < 0)
+      fail(TOKAVG_ERR_ARGUMENT, "%s.count is %lld; it must be >= 0", name.c_str(), static_cast<long long>(item.count));
+    if (item.data == nullptr && item.count != 0) fail(TOKAVG_ERR_ARGUMENT, "%s.data is NULL", name.c_str());
+    const tokavg_array_t array{item.data, item.dtype, item.memory, 0, 0};
+    const ArrayView view = view_array({name.c_str()}, array, {1, item.count},
+                                      {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16});
+    request.items.push_back({view, item.count});
+  }
+  return request;
+}
+
+}  // namespace
+
+tokavg_status_t tokavg_loss(tokavg_context_t* ctx, tokavg_ticket_t ticket, const tokavg_loss_t* loss,
+                            tokavg_stream_t) noexcept {
+  return guard(ctx, blame_of(ticket), [&](Context& context) {
+    context.check_usable();
+    context.loss(ticket, read_loss(context.config(), loss));
+    return TOKAVG_OK;
+  });
+}
+
+tokavg_status_t tokavg_cross_entropy(tokavg_context_t* ctx, tokavg_ticket_t ticket, const tokavg_cross_entropy_t* ce,
+                                     tokavg_stream_t) noexcept {
+  return guard(ctx, blame_of(ticket), [&](Context& context) {
+    context.check_usable();
+    context.cross_entropy(ticket, read_cross_entropy(context.config(), ce));
+    return TOKAVG_OK;
+  });
+}
+
+tokavg_status_t tokavg_scale(tokavg_context_t* ctx, tokavg_ticket_t ticket, const tokavg_scale_t* scale,
+                             tokavg_stream_t) noexcept {
+  return guard(ctx, blame_of(ticket), [&](Context& context) {
+    context.check_usable();
+    context.scale(ticket, read_scale(context.config(), scale));
+    return TOKAVG_OK;
+  });
+}
+
+tokavg_status_t tokavg_release(tokavg_context_t* ctx, tokavg_ticket_t ticket) noexcept {
+  return guard(ctx, Blame::kNothing, [&](Context& context) {
+    context.release(ticket);
+    return TOKAVG_OK;
+  });
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/context.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "build_options.hpp"
+
+namespace tokavg {
+namespace {
+
+std::unique_ptr<Transport> open_transport(const Settings& settings) {
+  const tokavg_config_t& c = settings.config;
+  if (c.comm_kind < TOKAVG_COMM_SELF || c.comm_kind > TOKAVG_COMM_CALLER) {
+    fail(TOKAVG_ERR_CONFIG,
+         "config.comm_kind is %d; set it to one of the TOKAVG_COMM_ constants, for instance "
+         "TOKAVG_COMM_MPI",
+         c.comm_kind);
+  }
+  TransportOptions options;
+  options.comm_kind = c.comm_kind;
+  options.comm = c.comm;
+  options.comm_fortran = c.comm_fortran;
+  options.comm_rank = c.comm_rank;
+  options.progress = c.progress;
+  options.timeout_ms = std::clamp<std::int64_t>(c.timeout_ms, 1, INT32_MAX);
+  const MessageLayout largest{std::clamp(c.terms, 1, static_cast<std::int32_t>(TOKAVG_MAX_TERMS)),
+                              std::clamp(c.in_flight, 2, 16)};
+  options.max_words = static_cast<std::int64_t>(std::max(kHandshakeWords, largest.words()));
+  options.plugin_path = settings.plugin_path;
+  for (const TransportFactory* factory : transport_factories()) {
+    if (factory->serves(c.comm_kind, c.transport)) return factory->open(options);
+  }
+  if (c.comm_kind == TOKAVG_COMM_NCCL || c.transport == TOKAVG_TRANSPORT_NCCL) {
+    fail(TOKAVG_ERR_NOT_BUILT, "this libtokavg was built without NCCL (it has: %s); build it with -DTOKAVG_NCCL=ON",
+         kBuildTransports);
+  }
+  fail(TOKAVG_ERR_NOT_BUILT, "this libtokavg was built without MPI (it has: %s); build it with -DTOKAVG_MPI=ON",
+       kBuildTransports);
+}
+
+std::unique_ptr<Device> make_device(const Settings& settings) {
+  // AUTO becomes CUDA only where a GPU can be used; that choice comes with the CUDA device.
+  const std::int32_t wanted = settings.config.device == TOKAVG_DEVICE_AUTO
+                                  ? static_cast<std::int32_t>(TOKAVG_DEVICE_HOST)
+                                  : settings.config.device;
+  for (const DeviceFactory* factory : device_factories()) {
+    if (factory->kind == wanted) {
+      return factory->make(DeviceOptions{settings.config.device_index, settings.config.host_threads});
+    }
+  }
+  fail(TOKAVG_ERR_NOT_BUILT,
+       "config.device is TOKAVG_DEVICE_CUDA, but this libtokavg was built without CUDA (it has: %s); "
+       "build it with -DTOKAVG_CUDA=ON, or use TOKAVG_DEVICE_HOST",
+       kBuildDevices);
+}
+
+}  // namespace
+
+Context::Context(const Settings& settings) : settings_(settings), process_(getpid()) {
+  last_thread_.store(pthread_self(), std::memory_order_relaxed);
+}
+
+Context::~Context() {
+  // Sums in flight are given up before the channel that carries them goes.
+  messenger_.reset();
+  transport_.reset();
+}
+
+std::unique_ptr<Context> Context::open(const Settings& settings) {
+  const Clock::time_point begin = Clock::now();
+  std::unique_ptr<Context> context(new Context(settings));
+  // Whatever is wrong with this rank alone is told to the others in the handshake: nobody waits for a deadline.
+  context->transport_ = open_transport(settings);
+  std::optional<Error> failure;
+  try {
+    check_settings(settings);
+    context->device_ = make_device(settings);
+  } catch (const Error& error) {
+    failure = error;
+  }
+  context->agree(begin, failure);
+  return context;
+}
+
+void Context::agree(Clock::time_point begin, const std::optional<Error>& own_failure) {
+  // Not checked yet where this rank has failed.
+  const Patience patience{std::clamp<std::int64_t>(settings_.config.timeout_ms, 1, INT32_MAX),
+                          std::clamp<std::int64_t>(settings_.config.warn_ms, 1, INT32_MAX)};
+  messenger_.emplace(*transport_, patience, aborted_,
+                     [this](const std::string& text) { log(TOKAVG_LOG_WARNING, text); });
+  Message hello;
+  hello.name = "tokavg_init";
+  hello.asked = begin;  // one deadline for all of tokavg_init, opening the transport included
+  hello.words = offer(settings_, transport_->rank(), own_failure.has_value());
+  messenger_->post(std::move(hello));
+  messenger_->wait(0, -1, [&](const Message& arrived) {
+    agreed_ = conclude(settings_, arrived.words, transport_->ranks(), own_failure);
+  });
+  const tokavg_config_t& c = settings_.config;
+  layout_ = MessageLayout{c.terms, c.in_flight};
+  rule_ = FactorRule{c.gradient_reduction == TOKAVG_GRADIENT_MEAN, agreed_.gradient_ranks, c.microbatch_shards,
+                     c.divisor == TOKAVG_DIVISOR_WEIGHTS};
+  log(TOKAVG_LOG_INFO, format("rank %d of %d: %d ranks hold labels, gradients of %d ranks are %s", transport_->rank(),
+                              transport_->ranks(), agreed_.label_ranks, agreed_.gradient_ranks,
+                              rule_.gradients_averaged ? "averaged" : "summed"));
+}
+
+void Context::finalize() {
+  check_usable();
+  check_process();
+  make_room();
+  const std::optional<Error> failure = open_failure_ ? open_failure_ : closed_failure_;
+  open_failure_.reset();
+  closed_failure_.reset();
+  post(MessageKind::kFinalize, "tokavg_finalize", roll(MessageKind::kFinalize, {}), failure);
+  messenger_->wait(sequence_, -1, [this](const Message& message) { receive(message); });
+  transport_->close();
+  finalized_ = true;
+  if (finalize_failure_) throw TicketError(*finalize_failure_);
+}
+
+void Context::abort() {
+  aborted_.store(true);
+  // Where only the context's own thread may talk to the transport, that thread tells the others when it notices.
+  const bool own_thread = pthread_equal(pthread_self(), last_thread_.load(std::memory_order_relaxed)) != 0;
+  if (transport_->abort_from_any_thread() || own_thread) transport_->abort();
+}
+
+void Context::check_usable(bool reading) const {
+  if (dead_) throw *dead_;
+  if (aborted_.load(std::memory_order_relaxed)) fail(TOKAVG_ERR_ABORTED, "tokavg_abort was called on this rank");
+  if (finalized_ && !reading) {
+    fail(TOKAVG_ERR_STATE,
+         "the context is finalized; only tokavg_wait and tokavg_factor on kept tickets, tokavg_describe, "
+         "tokavg_last_error and tokavg_free work now");
+  }
+}
+
+// Before the transport is touched. Not in every call: asking for the process costs more than counting a short row.
+void Context::check_process() {
+  if (process_ != getpid()) {
+    fail(TOKAVG_ERR_STATE,
+         "this is a child process after fork (process %d, the context belongs to %d); make a context of "
+         "its own here, or exec",
+         static_cast<int>(getpid()), static_cast<int>(process_));
+  }
+  last_thread_.store(pthread_self(), std::memory_order_relaxed);
+}
+
+void Context::note(const Error& error, Blame blame) noexcept {
+  try {
+    last_text_ = error.text();
+    if (process_ != getpid()) return;
+    if (is_sticky(error.status())) {
+      if (dead_) return;
+      dead_ = error;
+      if (error.status() == TOKAVG_ERR_ABORTED && aborted_ && transport_) transport_->abort();
+      log(TOKAVG_LOG_ERROR, error.text());
+      return;
+    }
+    if (finalized_ || dynamic_cast<const TicketError*>(&error) != nullptr) return;
+    if (blame == Blame::kOpenStep && !open_failure_) open_failure_ = error;
+    if (blame == Blame::kClosedStep && !closed_failure_) closed_failure_ = error;
+  } catch (...) {
+    // Out of memory while keeping a text: the status still tells.
+    last_text_.clear();
+  }
+}
+
+void Context::log(std::int32_t level, const std::string& text) const noexcept {
+  if (settings_.config.log == nullptr || level > settings_.log_level) return;
+  settings_.config.log(settings_.config.log_user, level, text.c_str());
+}
+
+}  // namespace tokavg

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/agreement.hpp"
+#include "core/factor.hpp"
+#include "core/messenger.hpp"
+#include "core/requests.hpp"
+#include "core/settings.hpp"
+#include "core/step.hpp"
+
+namespace tokavg {
+
+// An error that belongs to a ticket (PEER, STALE, ...): it is reported there and never marks the open step.
+class TicketError : public Error {
+ public:
+  using Error::Error;
+  explicit TicketError(const Error& error) : Error(error) {}
+};
+
+// What an error says about the step that is open.
+enum class Blame {
+  kNothing,     // a query
+  kOpenStep,    // counting, discarding, a loss on the open step: the next reduce reports it
+  kClosedStep,  // losses and gradients of a ticket: the next message reports it
+};
+
+// One data group as one rank sees it. The methods follow the run-time arrow, one file each: count.cpp, reduce.cpp (and
+// receive.cpp, the other end of it), loss.cpp, result.cpp. Errors are thrown; c_api/guard.hpp hands them to note().
+class Context {
+ public:
+  // Collective: opens the transport and agrees with the other ranks.
+  static std::unique_ptr<Context> open(const Settings& settings);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context();
+
+  void finalize();
+  void abort();
+
+  void count(const CountRequest& request);
+  void count_add(std::int32_t term, std::int64_t tokens, double weight_sum, std::int64_t microbatches);
+  void discard();
+
+  // `wrong`: why the options could not be read; the step is closed as failed then.
+  tokavg_ticket_t reduce(const ReduceRequest& request, const std::optional<Error>& wrong);
+  void flush();
+  void progress();
+
+  tokavg_status_t wait(tokavg_ticket_t ticket, std::int32_t what, std::int64_t timeout_ms, tokavg_result_t* result);
+  double factor(tokavg_ticket_t ticket, std::int32_t term, std::int32_t kind);
+  void factor_device(tokavg_ticket_t ticket);
+
+  void loss(tokavg_ticket_t ticket, const LossRequest& request);
+  void cross_entropy(tokavg_ticket_t ticket, CrossEntropyRequest request);
+  void scale(tokavg_ticket_t ticket, const ScaleRequest& request);
+  void release(tokavg_ticket_t ticket);
+
+  [[nodiscard]] const tokavg_config_t& config() const noexcept { return settings_.config; }
+  [[nodiscard]] const std::string& last_text() const noexcept { return last_text_; }
+  [[nodiscard]] std::string describe() const;
+
+  // Every error of a call ends here: keeps the text, marks the step, and fails the context where the error is sticky.
+  void note(const Error& error, Blame blame) noexcept;
+  // Throws where the context can not be used: failed, or finalized (unless reading is enough).
+  void check_usable(bool reading = false) const;
+
+ private:
+  explicit Context(const Settings& settings);
+  void agree(Clock::time_point begin, const std::optional<Error>& own_failure);
+  void log(std::int32_t level, const std::string& text) const noexcept;
+
+  void check_counting() const;
+  void check_process();
+  void make_room();
+  void post(MessageKind kind, const std::string& name, std::optional<std::uint64_t> roll,
+            const std::optional<Error>& failure);
+  [[nodiscard]] std::uint64_t roll(MessageKind kind, const ReduceRequest& options) const noexcept;
+
+  // receive.cpp
+  void receive(const Message& message);
+  void settle(Step& step, const Message& message, const Summed& summed);
+  void collect_losses(const Message& message, const Summed& summed);
+  void audit(const Message& message);
+  void retire(const Message& message);
+  bool wait_for(Step& step, std::uint64_t sequence, std::int64_t limit_ms);
+
+  // result.cpp
+  Step& find(tokavg_ticket_t ticket);               // of the caller's tickets; throws ARGUMENT or STALE
+  Step* kept(tokavg_ticket_t ticket) noexcept;      // also the one that is just retiring; nullptr: none
+  Step* readable(tokavg_ticket_t ticket) noexcept;  // what the caller may still ask for; nullptr: none
+  Step& completed(tokavg_ticket_t ticket);          // waits; throws the step's failure
+  tokavg_status_t wait_counts(Step& step, const WaitLimit& limit);
+  tokavg_status_t wait_losses(Step& step, const WaitLimit& limit);
+  void fill(const Step& step, tokavg_result_t& result) const noexcept;
+
+  // loss.cpp
+  struct Recording;
+  Recording begin_recording(tokavg_ticket_t ticket, std::int32_t term, const LossOutputs& out, bool gradient);
+  void record(const Recording& recording, std::int32_t term, const TermLosses& losses);
+  void give_back(const LossOutputs& out, const Recorded& recorded, double factor);
+  Recorded single_value(const LossRequest& request, const Recording& recording, TermLosses& losses);
+
+  Settings settings_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Device> device_;
+  std::optional<Messenger> messenger_;
+  MessageLayout layout_;
+  FactorRule rule_;
+  Agreed agreed_;
+
+  OpenStep open_;
+  bool done_ = false;
+  std::optional<Error> open_failure_;    // since the last reduce
+  std::optional<Error> closed_failure_;  // since the last message
+
+  std::deque<Step> steps_;  // ascending by ticket
+  tokavg_ticket_t newest_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::int64_t unaudited_steps_ = 0;
+  std::optional<Error> finalize_failure_;
+
+  std::optional<Error> dead_;
+  bool finalized_ = false;
+  std::string last_text_;
+  std::atomic<bool> aborted_{false};
+  std::atomic<pthread_t> last_thread_{};
+  pid_t process_ = 0;
+};
+
+}  // namespace tokavg

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/rollcall.hpp"
+#include "core/step.hpp"
+
+// The one message of a step: 64-bit words that are summed over the ranks.
+//
+//     roll call    h, h*(rank+1), h*(rank+1)^2           what must agree: step, sequence, kind, configuration
+//     failures     1, rank+1, (rank+1)^2                 of the ranks that failed
+//     ranks        done, empty
+//     step         microbatches, copies check
+//     per term     tokens (2 words), weighted tokens (2), bad weights, bad labels, weight limbs (4), too large
+//     per kept ticket, newest first, per term            loss tokens (2), unaudited, non-finite, loss limbs (4)
+//
+// A message of kind reduce closes the newest ticket and also carries the losses of the one that retires with it.
+namespace tokavg {
+
+enum class MessageKind : std::uint64_t { kReduce = 1, kFlush = 2, kFinalize = 3 };
+
+// The same on all ranks, fixed at init.
+struct MessageLayout {
+  std::int32_t terms = 1;
+  std::int32_t in_flight = 4;
+
+  [[nodiscard]] std::size_t words() const noexcept;
+  [[nodiscard]] std::size_t slots() const noexcept { return static_cast<std::size_t>(in_flight) + 1; }
+};
+
+// This rank's part. The losses of slot k are those of ticket newest - k.
+struct Contribution {
+  std::uint64_t roll = 0;
+  bool failed = false;
+  std::int32_t rank = 0;
+  bool holds_labels = true;  // not asks_only
+  std::int32_t copies = 1;   // label_copies
+  std::int32_t copy_index = 0;
+  bool done = false;
+  const StepCounts* counts = nullptr;              // of the step being closed; nullptr in a flush
+  std::vector<const PerTerm<TermLosses>*> losses;  // by slot; nullptr: none
+};
+
+std::vector<std::uint64_t> encode(const MessageLayout& layout, const Contribution& part);
+
+// All ranks' parts added up.
+struct Summed {
+  std::span<const std::uint64_t> words;
+  Failures failures;
+  std::int32_t done_ranks = 0;
+  std::int32_t empty_ranks = 0;
+  bool copies_agree = true;
+  bool too_many_tokens = false;  // some term reaches 2^63
+  bool weights_too_large = false;
+  std::uint64_t bad_weights = 0;
+  PerTerm<std::uint64_t> bad_labels{};
+  StepCounts counts;
+  std::vector<PerTerm<TermLosses>> losses;  // by slot
+
+  // Empty when all ranks that did not fail sent `roll`; else who differs.
+  [[nodiscard]] std::optional<std::string> deviation(std::uint64_t roll, std::int32_t ranks) const;
+};
+
+Summed decode(const MessageLayout& layout, std::span<const std::uint64_t> words);
+
+}  // namespace tokavg

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/context.hpp"
+
+namespace tokavg {
+
+Step* Context::kept(tokavg_ticket_t ticket) noexcept {
+  if (steps_.empty() || ticket < steps_.front().ticket || ticket > steps_.back().ticket) return nullptr;
+  return &steps_[static_cast<std::size_t>(ticket - steps_.front().ticket)];
+}
+
+Step* Context::readable(tokavg_ticket_t ticket) noexcept {
+  Step* step = ticket > newest_ - layout_.in_flight ? kept(ticket) : nullptr;
+  return step != nullptr && !step->released ? step : nullptr;
+}
+
+Step& Context::find(tokavg_ticket_t ticket) {
+  const auto given = static_cast<long long>(ticket);
+  if (ticket == TOKAVG_OPEN) {
+    fail(TOKAVG_ERR_ARGUMENT, "ticket is TOKAVG_OPEN: the open step has no result yet; call tokavg_reduce first");
+  }
+  if (ticket <= 0 || ticket > newest_) {
+    fail(TOKAVG_ERR_ARGUMENT, "ticket is %lld; it must come from tokavg_reduce (the newest is %lld; 0 is none)", given,
+         static_cast<long long>(newest_));
+  }
+  if (Step* step = readable(ticket); step != nullptr) return *step;
+  if (ticket <= newest_ - layout_.in_flight) {
+    throw TicketError(
+        TOKAVG_ERR_STALE,
+        format("ticket %lld is no longer kept (the newest is %lld and config.in_flight is %d); use it sooner "
+               "or raise in_flight",
+               given, static_cast<long long>(newest_), layout_.in_flight));
+  }
+  throw TicketError(TOKAVG_ERR_STALE, format("ticket %lld was released", given));
+}
+
+Step& Context::completed(tokavg_ticket_t ticket) {
+  check_usable(true);
+  Step& step = find(ticket);
+  if (!step.complete) wait_for(step, step.sequence, -1);
+  if (step.failure) throw TicketError(*step.failure);
+  return step;
+}
+
+tokavg_status_t Context::wait(tokavg_ticket_t ticket, std::int32_t what, std::int64_t timeout_ms,
+                              tokavg_result_t* result) {
+  // The result is filled in whatever the outcome, as far as the ticket is known.
+  struct FillAtEnd {
+    Context& context;
+    tokavg_ticket_t ticket;
+    tokavg_result_t* result;
+    ~FillAtEnd() {
+      const Step* step = result != nullptr ? context.readable(ticket) : nullptr;
+      if (step != nullptr) context.fill(*step, *result);
+    }
+  };
+  const FillAtEnd filled{*this, ticket, result};
+  check_usable(true);
+  Step& step = find(ticket);
+  const WaitLimit limit(timeout_ms);
+  if (const tokavg_status_t status = wait_counts(step, limit); status != TOKAVG_OK) return status;
+  if (step.failure) throw TicketError(*step.failure);
+  if (what == TOKAVG_WAIT_LOSS) {
+    if (const tokavg_status_t status = wait_losses(step, limit); status != TOKAVG_OK) return status;
+    if (step.loss_failure) throw TicketError(*step.loss_failure);
+  }
+  return step.nothing_to_divide(layout_.terms) ? TOKAVG_EMPTY : TOKAVG_OK;
+}
+
+tokavg_status_t Context::wait_counts(Step& step, const WaitLimit& limit) {
+  if (step.complete || wait_for(step, step.sequence, limit.left_ms())) return TOKAVG_OK;
+  last_text_ = format("step %lld is not complete yet", static_cast<long long>(step.ticket));
+  return TOKAVG_PENDING;
+}
+
+tokavg_status_t Context::wait_losses(Step& step, const WaitLimit& limit) {
+  const auto done = [&] { return step.losses_complete(layout_.terms) || step.loss_failure.has_value(); };
+  while (!done() && !messenger_->idle()) {
+    if (wait_for(step, messenger_->oldest(), limit.left_ms())) continue;
+    last_text_ = format("the losses of step %lld are on their way", static_cast<long long>(step.ticket));
+    return TOKAVG_PENDING;
+  }
+  if (done()) return TOKAVG_OK;
+  last_text_ = format(
+      "the losses of step %lld are not complete: record them on all ranks, then call tokavg_flush (or the next "
+      "tokavg_reduce) to send them",
+      static_cast<long long>(step.ticket));
+  return TOKAVG_PENDING;
+}
+
+double Context::factor(tokavg_ticket_t ticket, std::int32_t term, std::int32_t kind) {
+  return tokavg::factor(rule_, completed(ticket), term, kind);
+}
+
+void Context::factor_device(tokavg_ticket_t ticket) {
+  check_usable();
+  find(ticket);
+  for (const DeviceFactory* factory : device_factories()) {
+    if (factory->kind == TOKAVG_DEVICE_CUDA) {
+      fail(TOKAVG_ERR_STATE,
+           "this context works on the host; use tokavg_factor, or set config.device to TOKAVG_DEVICE_CUDA");
+    }
+  }
+  fail(TOKAVG_ERR_NOT_BUILT,
+       "this libtokavg was built without CUDA; build it with -DTOKAVG_CUDA=ON, or use tokavg_factor");
+}
+
+void Context::release(tokavg_ticket_t ticket) {
+  check_usable();
+  find(ticket).released = true;
+}
+
+void Context::fill(const Step& step, tokavg_result_t& result) const noexcept {
+  result.ticket = step.ticket;
+  result.step_id = step.step_id;
+  result.ranks = transport_->ranks();
+  result.label_ranks = agreed_.label_ranks;
+  result.empty_ranks = step.empty_ranks;
+  result.done_ranks = step.done_ranks;
+  result.failed_ranks = step.failed_ranks;
+  result.first_failed_rank = step.first_failed_rank;
+  result.microbatches = static_cast<std::int64_t>(step.sums.microbatches);
+  result.exposed_seconds = step.exposed_seconds;
+  result.reduce_seconds = step.reduce_seconds;
+  result.audit_ticket = step.audit_ticket;
+  result.audit_counted = static_cast<std::int64_t>(step.audit_counted);
+  result.audit_recorded = static_cast<std::int64_t>(step.audit_recorded);
+  for (std::size_t t = 0; t < static_cast<std::size_t>(layout_.terms); ++t) {
+    const TermLosses& losses = step.losses[t];
+    result.tokens[t] = static_cast<std::int64_t>(step.sums.terms[t].tokens);
+    result.local_tokens[t] = static_cast<std::int64_t>(step.local.terms[t].tokens);
+    result.loss_tokens[t] = static_cast<std::int64_t>(losses.tokens);
+    result.nonfinite[t] = static_cast<std::int64_t>(losses.nonfinite);
+    result.invalid_labels[t] = static_cast<std::int64_t>(step.bad_labels[t]);
+    result.weight_sum[t] = step.weight_sums[t];
+    result.loss_sum[t] = loss_sum(losses);
+    result.mean_loss[t] = mean_loss(losses, step.divisors[t]);
+    result.factor[t] = tokavg::factor(rule_, step, static_cast<std::int32_t>(t), TOKAVG_FACTOR_SCALE);
+    if (losses.unaudited != 0) result.flags |= TOKAVG_RESULT_UNAUDITED;
+    if (losses.nonfinite != 0) result.flags |= TOKAVG_RESULT_NONFINITE;
+    if (step.bad_labels[t] != 0) result.flags |= TOKAVG_RESULT_INVALID_LABEL;
+  }
+  if (step.audit_ticket != 0) result.flags |= TOKAVG_RESULT_AUDIT_FAILED;
+  if (step.complete && !step.failure && step.losses_complete(layout_.terms)) result.flags |= TOKAVG_RESULT_LOSS_READY;
+}
+
+}  // namespace tokavg

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rollcall.hpp"
+
+#include "base/error.hpp"
+
+namespace tokavg {
+
+std::uint64_t mix(std::uint64_t state, std::uint64_t value) noexcept {
+  std::uint64_t x = state * 0x9e3779b97f4a7c15U + value + 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+void add_roll(std::span<std::uint64_t, kRollWords> words, std::uint64_t value, std::int32_t rank) noexcept {
+  const auto place = static_cast<std::uint64_t>(rank) + 1;
+  words[0] += value;
+  words[1] += value * place;
+  words[2] += value * place * place;
+}
+
+Failures read_failures(std::span<const std::uint64_t, kRollWords> words) noexcept {
+  Failures failures;
+  failures.count = static_cast<std::int32_t>(words[0]);
+  if (failures.count == 1) failures.first = static_cast<std::int32_t>(words[1]) - 1;
+  return failures;
+}
+
+std::optional<std::string> find_deviation(std::span<const std::uint64_t, kRollWords> words,
+                                          std::span<const std::uint64_t, kRollWords> failed, std::uint64_t value,
+                                          std::int32_t ranks) {
+  std::uint64_t places = 0;
+  std::uint64_t squares = 0;
+  for (std::uint64_t place = 1; place <= static_cast<std::uint64_t>(ranks); ++place) {
+    places += place;
+    squares += place * place;
+  }
+  const std::uint64_t off0 = words[0] - (static_cast<std::uint64_t>(ranks) - failed[0]) * value;
+  const std::uint64_t off1 = words[1] - (places - failed[1]) * value;
+  const std::uint64_t off2 = words[2] - (squares - failed[2]) * value;
+  if (off0 == 0 && off1 == 0 && off2 == 0) return std::nullopt;
+  // With two ranks each would name the other.
+  if (ranks == 2) return "the two ranks differ";
+  std::int32_t found = -1;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    const auto place = static_cast<std::uint64_t>(rank) + 1;
+    if (off0 != 0 && off1 == off0 * place && off2 == off1 * place) {
+      if (found >= 0) return "this rank or several differ";
+      found = rank;
+    }
+  }
+  if (found < 0) return "this rank or several differ";
+  return format("rank %d differs", found);
+}
+
+}  // namespace tokavg

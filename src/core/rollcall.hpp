@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+// How ranks that can do nothing but add 64-bit words find out that they agree, and if not, which one differs.
+//
+// Every rank adds h, h * (rank + 1) and h * (rank + 1)^2, where h is a hash of what must agree. If all agree the sums
+// are known. If one rank has h + d instead, the three sums are off by d, d * (rank + 1) and d * (rank + 1)^2, which
+// names it on all ranks but itself. Ranks that failed add 0 to these and 1, rank + 1, (rank + 1)^2 to three others.
+namespace tokavg {
+
+// The finaliser of splitmix64 over an accumulated state: each added value passes through it.
+std::uint64_t mix(std::uint64_t state, std::uint64_t value) noexcept;
+
+inline constexpr std::size_t kRollWords = 3;
+
+void add_roll(std::span<std::uint64_t, kRollWords> words, std::uint64_t value, std::int32_t rank) noexcept;
+
+struct Failures {
+  std::int32_t count = 0;
+  std::int32_t first = -1;  // the rank when it is one, else -1
+};
+
+Failures read_failures(std::span<const std::uint64_t, kRollWords> words) noexcept;
+
+// Empty when the sums say that all ranks that did not fail have `value`; else who differs: "rank 3", or "this rank or
+// several" where that cannot be told.
+std::optional<std::string> find_deviation(std::span<const std::uint64_t, kRollWords> words,
+                                          std::span<const std::uint64_t, kRollWords> failed, std::uint64_t value,
+                                          std::int32_t ranks);
+
+}  // namespace tokavg
