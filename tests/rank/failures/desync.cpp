@@ -44,4 +44,13 @@ void other_divisor(Play& play) {
   end(play, context, ticket);
 }
 
+// Two things are wrong with the step: that the ranks are not in the same one comes first, also on the rank that failed.
+void desync_and_failure(Play& play) {
+  tokavg_context_t* context = three_good_steps(play);
+  if (play.rank() == (play.options().victim + 1) % play.ranks()) {
+    play.call("fails", context, [&] { return tokavg_count(context, nullptr, nullptr); });
+  }
+  end(play, context, play.reduce("reduce", context, play.is_victim() ? 3 : 4));
+}
+
 }  // namespace failures

@@ -11,10 +11,26 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 import verdicts
 
 DEADLINE_MS = 1500
+
+
+class Pulse(threading.Thread):
+    """How long this process was not run although it wanted to be: a machine that stands still delays the ranks as much."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.longest_ms = 0.0
+
+    def run(self):
+        while True:
+            before = time.monotonic()
+            time.sleep(0.01)
+            self.longest_ms = max(self.longest_ms, (time.monotonic() - before) * 1e3 - 10)
 
 
 def end_of(process):
@@ -52,10 +68,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen([*command, folder, scenario, victim, mode], stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        pulse = Pulse()
+        pulse.start()
         output = end_of(process)
         results = read_results(folder)
         reap(results)
-    story = verdicts.Story(scenario, int(victim), int(ranks), DEADLINE_MS, float(slack), results)
+    # Ordinary scheduling delays are the library's to bear; a pause of the whole machine is granted, and told.
+    pause = pulse.longest_ms if pulse.longest_ms > 50 else 0.0
+    story = verdicts.Story(scenario, int(victim), int(ranks), DEADLINE_MS, float(slack) + pause, results)
+    if pause > 0:
+        story.remarks.append(f"the machine stood still for {pause:.0f} ms")
     faults = verdicts.judge(story)
     for fault in faults:
         print(fault)

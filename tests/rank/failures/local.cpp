@@ -82,6 +82,18 @@ class Failures {
     good("flushed.next");
   }
 
+  // Nobody is to blame alone: every rank gets the same error.
+  void on_all(const std::string& name, std::int64_t tokens, double weight_sum) {
+    play_.call(name + ".count", context_, [&] { return tokavg_count_add(context_, 0, tokens, weight_sum, 1); });
+    finish(name, play_.reduce(name + ".reduce", context_, ++step_));
+  }
+
+  void on_two_ranks() {
+    const bool fails = play_.is_victim() || play_.rank() == (play_.options().victim + 1) % play_.ranks();
+    if (fails) play_.call("two_fail", context_, [&] { return tokavg_count(context_, nullptr, nullptr); });
+    finish("two_fail", play_.reduce("two_fail.reduce", context_, ++step_));
+  }
+
   void end() {
     play_.call("finalize", context_, [&] { return tokavg_finalize(context_); });
     play_.free("free", context_);
@@ -124,9 +136,8 @@ void break_steps(Failures& failures) {
     row.as_labels.rows = -1;
     play.call("bad_shape", context, [&] { return tokavg_count(context, &row.as_labels, nullptr); });
   });
-  failures.in_step("no_labels", [&] {
-    play.call("no_labels", context, [&] { return tokavg_count(context, nullptr, nullptr); });
-  });
+  failures.in_step("no_labels",
+                   [&] { play.call("no_labels", context, [&] { return tokavg_count(context, nullptr, nullptr); }); });
   failures.in_step("bad_weight", [&] {
     play.call("bad_weight", context, [&] { return tokavg_count_add(context, 0, 3, std::nan(""), 1); });
   });
@@ -160,6 +171,9 @@ void local_failures(Play& play) {
   failures.bad_options("no_ticket", options, false);
   failures.late_label();
   failures.late_label_flushed();
+  failures.on_all("too_many_tokens", INT64_MAX, 0.0);
+  failures.on_all("too_much_weight", 3, 0x1p54);
+  if (play.ranks() > 2) failures.on_two_ranks();
   failures.end();
 }
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <thread>
@@ -59,8 +60,7 @@ tokavg_status_t Play::wait(const std::string& tag, tokavg_context_t* context, to
                            std::int32_t what) {
   tokavg_result_t result{};
   result.struct_size = static_cast<std::uint32_t>(sizeof result);
-  const tokavg_status_t status =
-      call(tag, context, [&] { return tokavg_wait(context, ticket, what, -1, &result); });
+  const tokavg_status_t status = call(tag, context, [&] { return tokavg_wait(context, ticket, what, -1, &result); });
   also("tokens", result.tokens[0]);
   also("flags", result.flags);
   also("failed_ranks", result.failed_ranks);

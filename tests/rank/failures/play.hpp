@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -32,7 +31,6 @@ class Play {
 
   // A configuration of this rank: mean, the deadline of the options.
   tokavg_config_t config();
-  // The same on COMM_SELF's place: see MPI's main for scenarios that need more communicators.
   tokavg_context_t* init(const char* tag, const tokavg_config_t& config);
   tokavg_context_t* init(const char* tag = "init") { return init(tag, config()); }
 

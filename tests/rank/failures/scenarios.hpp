@@ -17,6 +17,7 @@ void ring_missing(Play& play);
 void extra_reduce(Play& play);
 void extra_flush(Play& play);
 void other_divisor(Play& play);
+void desync_and_failure(Play& play);
 
 // local.cpp
 void local_failures(Play& play);

@@ -170,6 +170,16 @@ def local_failures(story):
     story.status(me, "flushed.wait", "LABEL")
     story.status(story.others(), "flushed.wait", "PEER", text=f"rank {story.victim}")
     story.good(story.everybody(), "flushed.next")
+    for name in ("too_many_tokens", "too_much_weight"):
+        story.status(story.everybody(), f"{name}.wait", "OVERFLOW", within_ms=AT_ONCE_MS)
+        story.status(story.everybody(), f"{name}.factor", "OVERFLOW")
+        story.good(story.everybody(), f"{name}.next")
+    if story.ranks > 2:
+        two = [story.victim, (story.victim + 1) % story.ranks]
+        story.status(two, "two_fail.wait", "ARGUMENT")
+        story.status([rank for rank in story.everybody() if rank not in two], "two_fail.wait", "PEER", text="2 ranks")
+        story.value(story.everybody(), "two_fail.wait", "first_failed_rank", -1)
+        story.good(story.everybody(), "two_fail.next")
     story.status(story.everybody(), "finalize", "OK")
 
 
@@ -247,7 +257,8 @@ def free_after_finalize(story):
 
 VERDICTS = {"init_missing": init_missing, "init_unreachable": init_unreachable, "reduce_missing": reduce_missing,
             "reduce_killed": reduce_killed, "ring_late": ring_late, "ring_missing": ring_missing, "extra_reduce": desync,
-            "extra_flush": desync, "other_divisor": desync, "local_failures": local_failures,
+            "extra_flush": desync, "other_divisor": desync,
+            "desync_and_failure": desync, "local_failures": local_failures,
             "config_mismatch": config_mismatch, "abort_while_waiting": abort_while_waiting,
             "two_contexts": several_contexts, "overlapping_groups": several_contexts, "finalize_sends": finalize_sends,
             "free_early": free_early, "free_after_finalize": free_after_finalize}
