@@ -37,7 +37,7 @@ struct channel *channel_new(MPI_Comm comm, bool threaded, int64_t max_words) {
     channel->sums[i].requests[0] = channel->sums[i].requests[1] = MPI_REQUEST_NULL;
   }
   channel->control.request = MPI_REQUEST_NULL;
-  channel->control.polled_ns = now_ns();
+  atomic_store(&channel->control.polled_ns, now_ns());
   return channel;
 }
 
@@ -115,6 +115,27 @@ void channel_fail_mpi(struct channel *channel, const char *what, int error) {
   channel_fail(channel, TOKAVG_ERR_TRANSPORT, "%s: %.300s", what, text);
 }
 
+static int begin(struct channel *channel, struct sum *sum) {
+  int error = hypercube_begin(channel, sum);
+  atomic_store_explicit(&sum->state, SUM_RUNNING, memory_order_relaxed);
+  return error;
+}
+
+void channel_begin_sums(struct channel *channel) {
+  int n_used = atomic_load_explicit(&channel->n_used, memory_order_acquire);
+  for (int i = 0; i < n_used && atomic_load(&channel->status) == TOKAVG_OK; i++) {
+    struct sum *sum = &channel->sums[i];
+    if (atomic_load_explicit(&sum->state, memory_order_acquire) == SUM_READY) {
+      int error = begin(channel, sum);
+      if (error != MPI_SUCCESS) {
+        channel_fail_mpi(channel, "MPI failed to begin a sum", error);
+      } else if (channel->ranks == 1) {
+        finish(channel, sum, SUM_DONE);
+      }
+    }
+  }
+}
+
 /* Returns whether anything moved. A sum that fails takes the channel with it. */
 bool channel_advance_sums(struct channel *channel) {
   bool moved = false;
@@ -125,9 +146,8 @@ bool channel_advance_sums(struct channel *channel) {
     int error = MPI_SUCCESS;
     bool done = false;
     if (state == SUM_READY) {
-      error = hypercube_begin(channel, sum);
+      error = begin(channel, sum);
       state = SUM_RUNNING;
-      atomic_store_explicit(&sum->state, state, memory_order_relaxed);
     }
     if (state == SUM_RUNNING && error == MPI_SUCCESS) {
       error = hypercube_advance(channel, sum, &moved, &done);
@@ -146,7 +166,11 @@ bool channel_advance(struct channel *channel) {
     return false;
   }
   bool moved = control_poll(channel);
-  moved |= channel_advance_sums(channel);
+  /* Once a deadline has passed somewhere the channel fails. A sum that completed here now, with words that lay waiting
+   * for a rank that was stopped, would be a success on this rank alone. */
+  if (!channel->culprits.collecting) {
+    moved |= channel_advance_sums(channel);
+  }
   culprits_tick(channel);
   return moved;
 }

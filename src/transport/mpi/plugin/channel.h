@@ -77,8 +77,8 @@ struct control {
   uint64_t incoming[LETTER_WORDS];
   uint64_t farewell; /* the message to oneself that ends the receive */
   struct letter *sent;
-  int64_t polled_ns;  /* the latest look */
-  int64_t resumed_ns; /* the first look after a long gap */
+  atomic_llong polled_ns;  /* the latest look */
+  atomic_llong resumed_ns; /* the first look after a long gap */
   bool abort_passed_on;
 };
 
@@ -126,6 +126,7 @@ void nap_ns(int64_t duration_ns);
 /* channel.c */
 struct channel *channel_new(MPI_Comm comm, bool threaded, int64_t max_words); /* no lock; NULL: no memory */
 bool channel_advance(struct channel *channel);
+void channel_begin_sums(struct channel *channel);
 bool channel_advance_sums(struct channel *channel);
 void channel_fail(struct channel *channel, tokavg_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -154,6 +155,7 @@ void hypercube_describe(const struct channel *channel, const struct sum *sum, ch
 int control_listen(struct channel *channel);
 bool control_poll(struct channel *channel);
 bool control_is_attentive(const struct channel *channel);
+bool control_is_recent(const struct channel *channel);
 void control_send(struct channel *channel, const uint64_t *words, int n_words);
 void control_send_abort(struct channel *channel, int origin);
 void control_send_reports(struct channel *channel);

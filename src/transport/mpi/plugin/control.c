@@ -137,7 +137,12 @@ static void free_delivered_letters(struct control *control) {
 }
 
 bool control_is_attentive(const struct channel *channel) {
-  return channel->control.polled_ns - channel->control.resumed_ns > catching_up_ns;
+  return atomic_load(&channel->control.polled_ns) - atomic_load(&channel->control.resumed_ns) > catching_up_ns;
+}
+
+/* Was the last look so short a time ago that no list can have been made without this rank? */
+bool control_is_recent(const struct channel *channel) {
+  return control_is_attentive(channel) && now_ns() - atomic_load(&channel->control.polled_ns) <= longest_gap_ns;
 }
 
 /* Takes one message if there is one. */
@@ -160,11 +165,10 @@ bool control_poll(struct channel *channel) {
   }
   int64_t now = now_ns();
   int looks = 1;
-  if (now - control->polled_ns > longest_gap_ns) {
-    control->resumed_ns = now;
+  if (now - atomic_load(&control->polled_ns) > longest_gap_ns) {
+    atomic_store(&control->resumed_ns, now);
     looks = LOOKS_AFTER_GAP;
   }
-  control->polled_ns = now;
   bool any = false;
   while (looks > 0) {
     int came = 0;
@@ -176,6 +180,7 @@ bool control_poll(struct channel *channel) {
     any = any || came;
     looks -= !came;
   }
+  atomic_store(&control->polled_ns, now); /* after the looks: a start meanwhile must wait for them */
   control_send_reports(channel);
   free_delivered_letters(control);
   return any;
