@@ -38,11 +38,12 @@ int run_ranks(const Options& options, const Mpi& mpi) {
   config.comm_kind = TOKAVG_COMM_MPI;
   config.comm = mpi.communicator();
   config.gradient_reduction = TOKAVG_GRADIENT_MEAN;
-  const Context context(config);
   const bool speaks = mpi.rank() == 0;
   Progress progress(speaks && !options.quiet);
   Results results{options, mpi.ranks(), mpi.flavour(), {}, {}};
-  results.samples = run_modes(options, mpi, context, progress);
+  run_modes(options, mpi, nullptr, kModesAlone, results.samples, progress);
+  const Context context(config);
+  run_modes(options, mpi, &context, kModesBeside, results.samples, progress);
   if (!results.refused()) {
     results.calls = time_calls(options, mpi, context, progress);
   }

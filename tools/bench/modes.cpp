@@ -16,7 +16,7 @@ constexpr int64_t kTokens = 8192;  ///< of each rank and step; only the message 
 /// A rank that sleeps instead of computing and talks to the others as a trainer does.
 class Trainer {
  public:
-  Trainer(const Options& options, const Mpi& mpi, const Context& context)
+  Trainer(const Options& options, const Mpi& mpi, const Context* context)
       : mpi_(mpi), context_(context), gradient_(static_cast<std::size_t>(options.gradient)) {}
 
   /// One step; returns the seconds inside calls that wait for the counts.
@@ -50,7 +50,7 @@ class Trainer {
     } else if (mode == Mode::kIallreduce) {
       wait([this] { mpi_.wait(); });
     } else if (mode == Mode::kTokavgPre) {
-      wait([this] { context_.factor(ticket_); });
+      wait([this] { context_->factor(ticket_); });
     } else if (mode == Mode::kTokavgPost) {
       reduce();
     }
@@ -58,14 +58,14 @@ class Trainer {
 
   void after_gradient(Mode mode) {
     if (mode == Mode::kTokavgPost) {
-      wait([this] { context_.factor(ticket_); });
+      wait([this] { context_->factor(ticket_); });
     }
   }
 
-  void count() { context_.check(tokavg_count_add(context_.get(), 0, kTokens, 0.0, 1), "tokavg_count_add"); }
+  void count() { context_->check(tokavg_count_add(context_->get(), 0, kTokens, 0.0, 1), "tokavg_count_add"); }
 
   void reduce() {
-    wait([this] { ticket_ = context_.reduce(++steps_); });
+    wait([this] { ticket_ = context_->reduce(++steps_); });
   }
 
   template <class Call>
@@ -76,7 +76,7 @@ class Trainer {
   static void compute(double seconds) { sleep_until(after(Clock::now(), seconds)); }
 
   const Mpi& mpi_;
-  const Context& context_;
+  const Context* const context_;
   std::vector<double> gradient_;
   std::array<int64_t, 2> counts_ = {kTokens, 1};
   std::array<int64_t, 2> sums_{};
@@ -99,11 +99,11 @@ class Chance {
   std::uniform_real_distribution<double> width_;
 };
 
-/// Step and waiting time of each mode, in the order of kModes.
-using Row = std::array<double, 2 * kModes.size()>;
+/// Step and waiting time of each mode, by mode.
+using Row = std::array<double, 2 * kModeCount>;
 
-Row run_step(const Options& options, const Mpi& mpi, Chance& chance, Trainer& trainer) {
-  std::array<Mode, kModes.size()> order = kModes;
+Row run_step(const Options& options, const Mpi& mpi, std::span<const Mode> modes, Chance& chance, Trainer& trainer) {
+  std::vector<Mode> order(modes.begin(), modes.end());
   chance.shuffle(order);
   const double forward = chance.around(options.forward_ms * 1e-3);
   const double backward = chance.around(options.backward_ms * 1e-3);
@@ -124,6 +124,7 @@ Row run_step(const Options& options, const Mpi& mpi, Chance& chance, Trainer& tr
 
 std::string_view name_of(Mode mode) {
   switch (mode) {
+    case Mode::kOffAlone: return "off_alone";
     case Mode::kOff: return "off";
     case Mode::kOffAgain: return "off_again";
     case Mode::kBlocking: return "blocking";
@@ -134,18 +135,18 @@ std::string_view name_of(Mode mode) {
   throw Failure("no such mode");
 }
 
-AllSamples run_modes(const Options& options, const Mpi& mpi, const Context& context, Progress& progress) {
+void run_modes(const Options& options, const Mpi& mpi, const Context* context, std::span<const Mode> modes,
+               AllSamples& samples, Progress& progress) {
   request_exact_sleep();
   Trainer trainer(options, mpi, context);
   Chance chance(options.jitter, mpi.rank());
-  AllSamples samples;
-  progress.begin("modes", options.steps);
+  progress.begin(context == nullptr ? "without tokavg" : "modes", options.steps);
   for (int step = -kWarmUpSteps; step < options.steps; ++step) {
-    const Row row = run_step(options, mpi, chance, trainer);
+    const Row row = run_step(options, mpi, modes, chance, trainer);
     if (step < 0) {
       continue;
     }
-    for (const Mode mode : kModes) {
+    for (const Mode mode : modes) {
       const auto at = static_cast<std::size_t>(mode);
       samples[mode].step_seconds.push_back(row[2 * at]);
       samples[mode].wait_seconds.push_back(row[2 * at + 1]);
@@ -153,7 +154,6 @@ AllSamples run_modes(const Options& options, const Mpi& mpi, const Context& cont
     progress.step(step + 1);
   }
   progress.end();
-  return samples;
 }
 
 }  // namespace tokavg_tool::bench
