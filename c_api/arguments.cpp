@@ -66,6 +66,8 @@ void check_shape(const char* what, std::int64_t rows, std::int64_t cols) {
   }
 }
 
+std::int64_t rows_to_walk(std::int64_t rows, std::int64_t cols) noexcept { return cols == 0 ? 0 : rows; }
+
 void check_term(const tokavg_config_t& config, FieldName field, std::int32_t term) {
   if (term < 0 || term >= config.terms) {
     fail(TOKAVG_ERR_ARGUMENT, "%s is %d; it must be from 0 to %d (config.terms is %d)", field.text().c_str(), term,
@@ -149,7 +151,7 @@ LabelsView view_labels(const tokavg_config_t& config, const char* field, const t
   }
   const Shape shape{labels.rows, labels.cols};
   LabelsView view;
-  view.rows = labels.rows;
+  view.rows = rows_to_walk(labels.rows, labels.cols);
   view.cols = labels.cols;
   view.shift = labels.shift;
   view.ignore_index = config.ignore_index;

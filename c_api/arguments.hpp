@@ -26,6 +26,8 @@ struct Shape {
 };
 
 void check_shape(const char* what, std::int64_t rows, std::int64_t cols);
+// Rows without columns may be any number, and are not worth a walk.
+std::int64_t rows_to_walk(std::int64_t rows, std::int64_t cols) noexcept;
 void check_term(const tokavg_config_t& config, FieldName field, std::int32_t term);
 void check_kind(FieldName field, std::int32_t value, std::int32_t low, std::int32_t high, const char* constants);
 void check_reserved(FieldName field, std::int64_t value);

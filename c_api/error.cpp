@@ -15,7 +15,7 @@ thread_local char last_text[kThreadText];
 
 HandleTable<Context>& contexts() noexcept {
   // Never destroyed: a context may be freed from an exit handler.
-  static auto& table = *new HandleTable<Context>;
+  static auto& table = *new HandleTable<Context>(1);
   return table;
 }
 

@@ -16,6 +16,9 @@ namespace tokavg {
 template <typename Object>
 class HandleTable {
  public:
+  // `kind`, 1 to 127, differs from table to table: bindings see untyped pointers, and mix them up.
+  explicit HandleTable(unsigned kind) noexcept : kind_(std::uintptr_t{kind} << kKindShift) {}
+
   void* insert(std::shared_ptr<Object> object) {
     const std::lock_guard lock(mutex_);
     for (std::size_t tried = 0; tried < kSlots; ++tried) {
@@ -26,7 +29,7 @@ class HandleTable {
       slot.object = slot.owner.get();
       generation_ = (generation_ + 1) & kGenerations;
       // Odd, so that no aligned pointer of anybody's is ever taken for a handle.
-      const std::uintptr_t handle = (generation_ << (kSlotBits + 1)) | (next_ << 1) | 1U;
+      const std::uintptr_t handle = kind_ | (generation_ << (kSlotBits + 1)) | (next_ << 1) | 1U;
       slot.handle.store(handle, std::memory_order_release);
       return reinterpret_cast<void*>(handle);
     }
@@ -59,6 +62,7 @@ class HandleTable {
   static constexpr std::size_t kSlotBits = 12;
   static constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
   static constexpr std::uintptr_t kGenerations = (std::uintptr_t{1} << 40) - 1;
+  static constexpr unsigned kKindShift = 56;
   struct Slot {
     std::atomic<std::uintptr_t> handle{0};
     Object* object = nullptr;
@@ -67,6 +71,7 @@ class HandleTable {
   static std::uintptr_t key(const void* handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
   static std::size_t slot_of(const void* handle) noexcept { return (key(handle) >> 1) & (kSlots - 1); }
 
+  const std::uintptr_t kind_;
   mutable std::mutex mutex_;
   std::array<Slot, kSlots> slots_;
   std::size_t next_ = 0;

@@ -8,7 +8,7 @@ using namespace tokavg;
 namespace {
 
 HandleTable<void>& groups() noexcept {
-  static auto& table = *new HandleTable<void>;
+  static auto& table = *new HandleTable<void>(2);
   return table;
 }
 

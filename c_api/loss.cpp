@@ -30,6 +30,7 @@ LossRequest read_loss(const tokavg_config_t& config, const tokavg_loss_t* loss) 
   request.rows = per_token ? given.rows : 1;
   request.cols = per_token ? given.cols : 1;
   check_shape("loss", request.rows, request.cols);
+  request.rows = rows_to_walk(request.rows, request.cols);
   request.tokens = per_token ? 0 : given.tokens;
   if (request.tokens < -1) {
     fail(TOKAVG_ERR_ARGUMENT, "loss.tokens is %lld; it must be >= 0, or -1 for those counted here and not yet recorded",
@@ -126,9 +127,13 @@ ScaleRequest read_scale(const tokavg_config_t& config, const tokavg_scale_t* sca
   request.term = given.term;
   request.kind = given.kind;
   request.factor = multiplier("scale.factor", given.factor);
-  if (given.n_items < 0 || given.n_items > INT32_MAX || (given.items == nullptr && given.n_items != 0)) {
-    fail(TOKAVG_ERR_ARGUMENT, "scale.n_items is %lld and scale.items is %p; give as many items as you say",
-         static_cast<long long>(given.n_items), static_cast<const void*>(given.items));
+  if (given.n_items < 0 || given.n_items > INT32_MAX) {
+    fail(TOKAVG_ERR_ARGUMENT, "scale.n_items is %lld; it must be from 0 to 2^31 - 1",
+         static_cast<long long>(given.n_items));
+  }
+  if (given.items == nullptr && given.n_items != 0) {
+    fail(TOKAVG_ERR_ARGUMENT, "scale.items is NULL although scale.n_items is %lld; give as many items as you say",
+         static_cast<long long>(given.n_items));
   }
   if (given.n_items != 0 && (given.item_size < sizeof(tokavg_scale_item_t) || given.item_size > kLargestStruct)) {
     fail(TOKAVG_ERR_ARGUMENT, "scale.item_size is %u; set it to sizeof(tokavg_scale_item_t), %zu", given.item_size,
@@ -146,7 +151,7 @@ ScaleRequest read_scale(const tokavg_config_t& config, const tokavg_scale_t* sca
     const tokavg_array_t array{item.data, item.dtype, item.memory, 0, 0};
     const ArrayView view = view_array({name.c_str()}, array, {1, item.count},
                                       {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16});
-    request.items.push_back({view, item.count});
+    if (item.count != 0) request.items.push_back({view, item.count});
   }
   return request;
 }

@@ -51,7 +51,8 @@
  *   TOKAVG_ERR_TIMEOUT and the same list of ranks that did not arrive.
  * - **Every function** can also return TOKAVG_ERR_HANDLE (the context is NULL, freed or foreign), the sticky error of
  *   a failed context (see status.h), TOKAVG_ERR_STATE (finalized, or in a child process after fork),
- *   TOKAVG_ERR_MEMORY and TOKAVG_ERR_INTERNAL. These are not repeated below.
+ *   TOKAVG_ERR_MEMORY, TOKAVG_ERR_INTERNAL and, where it is given GPU memory or a device pointer and the library was
+ *   built without CUDA, TOKAVG_ERR_NOT_BUILT. These are not repeated below.
  * - **Errors** come with a text: tokavg_last_error().
  * - **Environment**: tokavg_init() reads TOKAVG_TIMEOUT_MS, TOKAVG_WARN_MS, TOKAVG_PROGRESS (auto, thread, caller),
  *   TOKAVG_TRANSPORT (auto, nccl), TOKAVG_IN_FLIGHT, TOKAVG_HOST_THREADS, TOKAVG_PLUGIN_PATH (a folder searched first
@@ -320,7 +321,9 @@ TOKAVG_API tokavg_status_t tokavg_progress(tokavg_context_t *ctx) TOKAVG_NOEXCEP
  * @brief Waits for a step and reads it.
  *
  * TOKAVG_WAIT_LOSS waits for the messages already begun; if they do not complete the losses it returns TOKAVG_PENDING
- * with a text that says which call sends the rest (tokavg_flush()).
+ * with a text that says which call sends the rest (tokavg_flush()). Losses that the audit found wrong (other tokens
+ * than were counted) are not waited for: TOKAVG_OK with TOKAVG_RESULT_AUDIT_FAILED and without
+ * TOKAVG_RESULT_LOSS_READY.
  *
  * @param ctx the context
  * @param ticket a ticket that is kept

@@ -6,6 +6,14 @@
 #ifndef TOKAVG_MPI_H
 #define TOKAVG_MPI_H
 
+/** @cond The C++ bindings that MPI 3.0 removed would have to be linked. */
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+/** @endcond */
 #include <mpi.h>
 
 #include "tokavg.h"

@@ -10,6 +10,19 @@
 namespace tokavg {
 namespace {
 
+[[noreturn]] void fail_finalized() {
+  fail(TOKAVG_ERR_STATE,
+       "the context is finalized; only tokavg_wait and tokavg_factor on kept tickets, tokavg_describe, "
+       "tokavg_last_error and tokavg_free work now");
+}
+
+[[noreturn]] void fail_forked(pid_t owner) {
+  fail(TOKAVG_ERR_STATE,
+       "this is a child process after fork (process %d, the context belongs to %d); make a context of "
+       "its own here, or exec",
+       static_cast<int>(getpid()), static_cast<int>(owner));
+}
+
 std::unique_ptr<Transport> open_transport(const Settings& settings) {
   const tokavg_config_t& c = settings.config;
   if (c.comm_kind < TOKAVG_COMM_SELF || c.comm_kind > TOKAVG_COMM_CALLER) {
@@ -29,8 +42,11 @@ std::unique_ptr<Transport> open_transport(const Settings& settings) {
                               std::clamp(c.in_flight, 2, 16)};
   options.max_words = static_cast<std::int64_t>(std::max(kHandshakeWords, largest.words()));
   options.plugin_path = settings.plugin_path;
+  // An unknown transport is this rank's own mistake: check_settings finds it, and the handshake tells the others.
+  const bool known = c.transport == TOKAVG_TRANSPORT_AUTO || c.transport == TOKAVG_TRANSPORT_NCCL;
+  const std::int32_t transport = known ? c.transport : static_cast<std::int32_t>(TOKAVG_TRANSPORT_AUTO);
   for (const TransportFactory* factory : transport_factories()) {
-    if (factory->serves(c.comm_kind, c.transport)) return factory->open(options);
+    if (factory->serves(c.comm_kind, transport)) return factory->open(options);
   }
   if (c.comm_kind == TOKAVG_COMM_NCCL || c.transport == TOKAVG_TRANSPORT_NCCL) {
     fail(TOKAVG_ERR_NOT_BUILT, "this libtokavg was built without NCCL (it has: %s); build it with -DTOKAVG_NCCL=ON",
@@ -122,6 +138,9 @@ void Context::finalize() {
 }
 
 void Context::abort() {
+  // Either way the transport must not be touched: it is closed, or the parent's.
+  if (process_ != getpid()) fail_forked(process_);
+  if (finalized_.load()) fail_finalized();
   aborted_.store(true);
   // Where only the context's own thread may talk to the transport, that thread tells the others when it notices.
   const bool own_thread = pthread_equal(pthread_self(), last_thread_.load(std::memory_order_relaxed)) != 0;
@@ -131,21 +150,12 @@ void Context::abort() {
 void Context::check_usable(bool reading) const {
   if (dead_) throw *dead_;
   if (aborted_.load(std::memory_order_relaxed)) fail(TOKAVG_ERR_ABORTED, "tokavg_abort was called on this rank");
-  if (finalized_ && !reading) {
-    fail(TOKAVG_ERR_STATE,
-         "the context is finalized; only tokavg_wait and tokavg_factor on kept tickets, tokavg_describe, "
-         "tokavg_last_error and tokavg_free work now");
-  }
+  if (finalized_ && !reading) fail_finalized();
 }
 
 // Before the transport is touched. Not in every call: asking for the process costs more than counting a short row.
 void Context::check_process() {
-  if (process_ != getpid()) {
-    fail(TOKAVG_ERR_STATE,
-         "this is a child process after fork (process %d, the context belongs to %d); make a context of "
-         "its own here, or exec",
-         static_cast<int>(getpid()), static_cast<int>(process_));
-  }
+  if (process_ != getpid()) fail_forked(process_);
   last_thread_.store(pthread_self(), std::memory_order_relaxed);
 }
 

@@ -130,7 +130,7 @@ class Context {
   std::optional<Error> finalize_failure_;
 
   std::optional<Error> dead_;
-  bool finalized_ = false;
+  std::atomic<bool> finalized_{false};
   std::string last_text_;
   std::atomic<bool> aborted_{false};
   std::atomic<pthread_t> last_thread_{};

@@ -66,8 +66,9 @@ std::string Context::describe() const {
   facts["steps"] = newest_;
   facts["steps_without_audit"] = unaudited_steps_;
   facts["failed"] = dead_ ? Json(dead_->text()) : Json(nullptr);
-  facts["finalized"] = finalized_;
-  return facts.dump(2);
+  facts["finalized"] = finalized_.load();
+  // Paths and texts of others may be any bytes.
+  return facts.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tokavg

@@ -60,7 +60,11 @@ void Context::receive(const Message& message) {
     settle(*newest, message, summed);
   } else if (summed.failures.count > 0) {
     const Error failure = peer_failure(message, summed);
-    if (newest != nullptr && !newest->loss_failure) newest->loss_failure = failure;
+    if (newest != nullptr && !newest->loss_failure) {
+      newest->loss_failure = failure;
+      newest->failed_ranks = summed.failures.count;
+      newest->first_failed_rank = summed.failures.first;
+    }
     if (message.kind == MessageKind::kFinalize) finalize_failure_ = failure;
   }
   collect_losses(message, summed);
@@ -113,10 +117,12 @@ void Context::audit(const Message& message) {
       const bool wrong = recorded > counted || (due && recorded != 0 && recorded != counted);
       if (!wrong || step.audited) continue;
       step.audited = true;
-      if (newest->audit_ticket != 0) continue;  // the oldest is told
-      newest->audit_ticket = step.ticket;
-      newest->audit_counted = counted;
-      newest->audit_recorded = recorded;
+      for (Step* told : {&step, newest}) {
+        if (told->audit_ticket != 0) continue;  // the oldest is told
+        told->audit_ticket = step.ticket;
+        told->audit_counted = counted;
+        told->audit_recorded = recorded;
+      }
       log(TOKAVG_LOG_WARNING,
           format("step %lld: %llu tokens were counted, but %llu are in its losses", static_cast<long long>(step.ticket),
                  static_cast<unsigned long long>(counted), static_cast<unsigned long long>(recorded)));

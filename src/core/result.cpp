@@ -75,7 +75,10 @@ tokavg_status_t Context::wait_counts(Step& step, const WaitLimit& limit) {
 }
 
 tokavg_status_t Context::wait_losses(Step& step, const WaitLimit& limit) {
-  const auto done = [&] { return step.losses_complete(layout_.terms) || step.loss_failure.has_value(); };
+  // Where the audit found them wrong they will never be complete; the flag says so.
+  const auto done = [&] {
+    return step.losses_complete(layout_.terms) || step.audited || step.loss_failure.has_value();
+  };
   while (!done() && !messenger_->idle()) {
     if (wait_for(step, messenger_->oldest(), limit.left_ms())) continue;
     last_text_ = format("the losses of step %lld are on their way", static_cast<long long>(step.ticket));

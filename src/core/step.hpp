@@ -97,11 +97,11 @@ struct Step {
   std::int32_t first_failed_rank = -1;
   PerTerm<TermLosses> losses{};  // received from all ranks
 
-  // The audit's verdict on an older step (or this one), delivered with this one.
+  // The audit's verdict: on this step, or on an older one whose losses were found wrong when this one was the newest.
   tokavg_ticket_t audit_ticket = 0;
   std::uint64_t audit_counted = 0;
   std::uint64_t audit_recorded = 0;
-  bool audited = false;  // this step's own audit has been reported
+  bool audited = false;  // this step's own losses were found wrong, and that was told
 
   bool released = false;
   bool scaled_before_backward = false;
