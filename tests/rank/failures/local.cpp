@@ -79,7 +79,8 @@ class Failures {
     play_.call("flushed", context_, [&] { return tokavg_cross_entropy(context_, ticket, &row.ce, nullptr); });
     play_.call("flushed.flush", context_, [&] { return tokavg_flush(context_, nullptr); });
     play_.wait("flushed.wait", context_, ticket, TOKAVG_WAIT_LOSS);
-    good("flushed.next");
+    // Told again by the next step, where every rank looks.
+    finish("flushed_again", play_.reduce("flushed_again.reduce", context_, ++step_));
   }
 
   // Nobody is to blame alone: every rank gets the same error.

@@ -169,7 +169,9 @@ def local_failures(story):
     story.status(me, "flushed", "LABEL", text="99")
     story.status(me, "flushed.wait", "LABEL")
     story.status(story.others(), "flushed.wait", "PEER", text=f"rank {story.victim}")
-    story.good(story.everybody(), "flushed.next")
+    story.status(me, "flushed_again.wait", "LABEL")
+    story.status(story.others(), "flushed_again.wait", "PEER", text=f"rank {story.victim}")
+    story.good(story.everybody(), "flushed_again.next")
     for name in ("too_many_tokens", "too_much_weight"):
         story.status(story.everybody(), f"{name}.wait", "OVERFLOW", within_ms=AT_ONCE_MS)
         story.status(story.everybody(), f"{name}.factor", "OVERFLOW")

@@ -60,11 +60,16 @@ static bool is_unfinished(struct sum *sum) {
   return state == SUM_READY || state == SUM_RUNNING;
 }
 
-/* No MPI call in here: a close that may not block uses it too. */
+/*
+ * No MPI call in here: a close that may not block uses it too. A channel that loses a sum has failed: messages of it
+ * may still arrive, and a new communicator that were given the number of this one would take them for its own.
+ */
 void channel_drop_sums(struct channel *channel) {
   for (int i = 0; i < MAX_SUMS; i++) {
     if (is_unfinished(&channel->sums[i])) {
       finish(channel, &channel->sums[i], SUM_FAILED);
+      int healthy = TOKAVG_OK;
+      atomic_compare_exchange_strong(&channel->status, &healthy, TOKAVG_ERR_TRANSPORT);
     }
   }
 }

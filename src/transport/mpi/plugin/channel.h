@@ -184,6 +184,7 @@ void progress_wake(void);
 void progress_stop(void);
 
 /* duplicate.c; no lock needed */
+void duplicate_settle(void);
 tokavg_status_t duplicate_within(MPI_Comm comm, int64_t timeout_ms, MPI_Comm *duplicate_out, char *text_out,
                                  size_t capacity);
 

@@ -108,7 +108,8 @@ static void receive(struct channel *channel, const MPI_Status *status) {
   MPI_Get_count(status, MPI_UINT64_T, &count);
   if (count >= 2 && words[0] == KIND_ABORT) {
     control_send_abort(channel, (int)words[1]);
-    channel_fail(channel, TOKAVG_ERR_ABORTED, "tokavg_abort() was called on rank %d", (int)words[1]);
+    channel_fail(channel, TOKAVG_ERR_ABORTED,
+                 "tokavg_abort() was called on rank %d, or it failed for a reason of its own", (int)words[1]);
   }
   if (count >= 1 && words[0] == KIND_REPORTS) {
     for (int i = 1; i + REPORT_WORDS <= count; i += REPORT_WORDS) {

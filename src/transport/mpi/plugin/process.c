@@ -36,6 +36,7 @@ static int on_finalise(MPI_Comm comm, int key, void *value, void *state) {
     return MPI_SUCCESS;
   }
   progress_stop();
+  duplicate_settle();
   process_reap();
   process_lock();
   for (struct channel *channel = process.channels; channel != NULL; channel = channel->next) {

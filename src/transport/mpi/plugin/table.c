@@ -121,6 +121,18 @@ tokavg_status_t table_start(void *user, uint64_t *words, int64_t n_words, void *
 /* The request is gone: its slot may serve the next sum. */
 static void release(struct sum *sum) { atomic_store_explicit(&sum->state, SUM_FREE, memory_order_release); }
 
+/*
+ * Without a thread a wait moves all contexts of the process on. Otherwise two ranks that wait in different contexts,
+ * each for a round that the other has begun, would wait for ever.
+ */
+static void advance_others(const struct channel *channel) {
+  for (struct channel *other = process.channels; other != NULL; other = other->next) {
+    if (other != channel && !other->threaded) {
+      channel_advance(other);
+    }
+  }
+}
+
 tokavg_status_t table_test(void *user, void *request, int32_t *done_out) {
   struct channel *channel = user;
   struct sum *sum = request;
@@ -132,6 +144,9 @@ tokavg_status_t table_test(void *user, void *request, int32_t *done_out) {
   int state = atomic_load_explicit(&sum->state, memory_order_acquire);
   if (state != SUM_DONE && state != SUM_FAILED && process_try_lock()) {
     channel_advance(channel);
+    if (!channel->threaded) {
+      advance_others(channel);
+    }
     process_unlock();
     state = atomic_load_explicit(&sum->state, memory_order_acquire);
   }
