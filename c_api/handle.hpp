@@ -13,6 +13,8 @@ namespace tokavg {
 
 // Turns objects into handles and back. A handle is a slot and a generation, never an address: a freed, foreign or
 // uninitialised one is recognised without touching memory. Looking one up takes no lock.
+static_assert(sizeof(void*) == 8, "a handle needs 64 bits");
+
 template <typename Object>
 class HandleTable {
  public:

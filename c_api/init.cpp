@@ -17,14 +17,13 @@ HandleTable<void>& groups() noexcept {
 tokavg_status_t tokavg_config_init(tokavg_config_t* config, uint32_t struct_size) noexcept {
   return guard([&] {
     if (config == nullptr) fail(TOKAVG_ERR_ARGUMENT, "config is NULL; pass the address of a tokavg_config_t");
-    if (struct_size < sizeof(tokavg_config_t) || struct_size > kLargestStruct) {
+    if (struct_size < kSize10<tokavg_config_t> || struct_size > kLargestStruct) {
       fail(TOKAVG_ERR_ARGUMENT, "struct_size is %u; pass sizeof(tokavg_config_t), %zu here", struct_size,
            sizeof(tokavg_config_t));
     }
     tokavg_config_t defaults{};
     defaults.device_index = -1;
     defaults.ignore_index = -100;
-    std::memset(static_cast<void*>(config), 0, struct_size);
     write_struct(defaults, struct_size, config);
     return TOKAVG_OK;
   });
@@ -41,7 +40,12 @@ tokavg_status_t tokavg_init(const tokavg_config_t* config, tokavg_context_t** ct
       given.comm = group.get();
     }
     std::shared_ptr<Context> context = Context::open(make_settings(given));
-    *ctx_out = static_cast<tokavg_context_t*>(contexts().insert(std::move(context)));
+    try {
+      *ctx_out = static_cast<tokavg_context_t*>(contexts().insert(context));
+    } catch (const Error&) {
+      context->abort();  // the others have a context by now
+      throw;
+    }
     return TOKAVG_OK;
   });
 }

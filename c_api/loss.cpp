@@ -17,6 +17,24 @@ double multiplier(const char* field, double value) {
   return value == 0 ? 1.0 : value;
 }
 
+void read_loss_labels(const tokavg_config_t& config, const tokavg_loss_t& given, LossRequest& request) {
+  if (given.kind != TOKAVG_LOSS_TOKEN_LOSSES) {
+    fail(TOKAVG_ERR_ARGUMENT,
+         "loss.labels must be NULL for TOKAVG_LOSS_SUM and TOKAVG_LOSS_MEAN: one value has no labels; say how many "
+         "tokens "
+         "it holds in loss.tokens");
+  }
+  const tokavg_labels_t labels = read_struct("loss.labels", given.labels);
+  request.has_labels = true;
+  request.labels = view_labels(config, "loss.labels", labels);
+  if (labels.term != given.term || labels.rows != given.rows || labels.cols != given.cols) {
+    fail(TOKAVG_ERR_ARGUMENT,
+         "loss has term %d, rows %lld, cols %lld but loss.labels has term %d, rows %lld, cols %lld; they must be equal",
+         given.term, static_cast<long long>(given.rows), static_cast<long long>(given.cols), labels.term,
+         static_cast<long long>(labels.rows), static_cast<long long>(labels.cols));
+  }
+}
+
 LossRequest read_loss(const tokavg_config_t& config, const tokavg_loss_t* loss) {
   const tokavg_loss_t given = read_struct("loss", loss);
   LossRequest request;
@@ -24,6 +42,12 @@ LossRequest read_loss(const tokavg_config_t& config, const tokavg_loss_t* loss) 
   check_term(config, {"loss.term"}, given.term);
   check_reserved({"loss.reserved"}, given.reserved);
   refuse_device_pointer({"loss.loss_scale_device"}, given.loss_scale_device);
+  if (given.kind == TOKAVG_LOSS_MEAN && config.divisor == TOKAVG_DIVISOR_WEIGHTS) {
+    fail(TOKAVG_ERR_ARGUMENT,
+         "loss.kind is TOKAVG_LOSS_MEAN, but weights are the divisor: a mean does not say over which weights it was "
+         "taken; "
+         "pass the sum (TOKAVG_LOSS_SUM)");
+  }
   request.kind = given.kind;
   request.term = given.term;
   const bool per_token = given.kind == TOKAVG_LOSS_TOKEN_LOSSES;
@@ -41,26 +65,15 @@ LossRequest read_loss(const tokavg_config_t& config, const tokavg_loss_t* loss) 
     fail(TOKAVG_ERR_ARGUMENT, "loss.losses.data is NULL; there is nothing to record");
   request.losses =
       view_array({"loss", "losses"}, given.losses, {request.rows, request.cols}, {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64});
-  request.out = {multiplier("loss.loss_scale", given.loss_scale), request.losses.dtype, given.backward_out,
+  // An empty microbatch may have no address, but what comes back has a type.
+  request.out = {multiplier("loss.loss_scale", given.loss_scale), given.losses.dtype, given.backward_out,
                  given.sum_out};
-  if (request.out.backward != nullptr && !request.losses) {
-    fail(TOKAVG_ERR_ARGUMENT, "loss.backward_out is given but loss.losses.data is NULL, so its type is not known");
+  if (request.out.backward != nullptr && given.losses.dtype != TOKAVG_DTYPE_F32 &&
+      given.losses.dtype != TOKAVG_DTYPE_F64) {
+    fail(TOKAVG_ERR_ARGUMENT, "loss.losses.dtype is %d (%s), so the type of loss.backward_out is not known; set it",
+         given.losses.dtype, dtype_name(given.losses.dtype));
   }
-  if (given.labels == nullptr) return request;
-  if (!per_token)
-    fail(TOKAVG_ERR_ARGUMENT,
-         "loss.labels must be NULL for TOKAVG_LOSS_SUM and TOKAVG_LOSS_MEAN: one value has "
-         "no labels; say how many tokens it holds in loss.tokens");
-  const tokavg_labels_t labels = read_struct("loss.labels", given.labels);
-  request.has_labels = true;
-  request.labels = view_labels(config, "loss.labels", labels);
-  if (labels.term != given.term || labels.rows != given.rows || labels.cols != given.cols) {
-    fail(TOKAVG_ERR_ARGUMENT,
-         "loss has term %d, rows %lld, cols %lld but loss.labels has term %d, rows %lld, cols %lld; they "
-         "must be equal",
-         given.term, static_cast<long long>(given.rows), static_cast<long long>(given.cols), labels.term,
-         static_cast<long long>(labels.rows), static_cast<long long>(labels.cols));
-  }
+  if (given.labels != nullptr) read_loss_labels(config, given, request);
   return request;
 }
 
@@ -135,7 +148,7 @@ ScaleRequest read_scale(const tokavg_config_t& config, const tokavg_scale_t* sca
     fail(TOKAVG_ERR_ARGUMENT, "scale.items is NULL although scale.n_items is %lld; give as many items as you say",
          static_cast<long long>(given.n_items));
   }
-  if (given.n_items != 0 && (given.item_size < sizeof(tokavg_scale_item_t) || given.item_size > kLargestStruct)) {
+  if (given.n_items != 0 && (given.item_size < kSize10<tokavg_scale_item_t> || given.item_size > kLargestStruct)) {
     fail(TOKAVG_ERR_ARGUMENT, "scale.item_size is %u; set it to sizeof(tokavg_scale_item_t), %zu", given.item_size,
          sizeof(tokavg_scale_item_t));
   }

@@ -37,13 +37,10 @@ tokavg_status_t tokavg_reduce(tokavg_context_t* ctx, const tokavg_reduce_t* opti
   return guard(ctx, Blame::kNothing, [&](Context& context) {
     // Whatever is wrong here, the other ranks wait for this one: the step is closed as failed, then the error returned.
     ReduceRequest request;
-    std::optional<Error> wrong;
-    try {
+    const std::optional<Error> wrong = caught([&] {
       if (ticket_out == nullptr) fail(TOKAVG_ERR_ARGUMENT, "ticket_out is NULL; pass the address of a tokavg_ticket_t");
       request = read_options(options);
-    } catch (const Error& error) {
-      wrong = error;
-    }
+    });
     const tokavg_ticket_t ticket = context.reduce(request, wrong);
     if (ticket_out != nullptr) *ticket_out = ticket;
     if (wrong) throw *wrong;

@@ -15,7 +15,7 @@ tokavg_status_t tokavg_wait(tokavg_context_t* ctx, tokavg_ticket_t ticket, int32
            static_cast<long long>(timeout_ms));
     }
     if (result_out == nullptr) return context.wait(ticket, what, timeout_ms, nullptr);
-    const uint32_t their_size = read_struct("result_out", result_out).struct_size;
+    const uint32_t their_size = read_struct_size("result_out", result_out);
     tokavg_result_t result{};
     // Also when the step failed: the counts, and who failed, are then worth knowing.
     struct WriteAtEnd {

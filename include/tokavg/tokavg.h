@@ -39,6 +39,18 @@
  * Counts are exact 64-bit integers. Weights and losses are summed in 128-bit fixed point with a unit of 2^-72, so
  * that no sum depends on the order of its parts.
  *
+ * ### Uneven data
+ * Ranks may run out of data at different times. A rank says TOKAVG_REDUCE_DONE with its last step and goes on calling
+ * tokavg_reduce() without counting; from its first DONE on it waits for each ticket before the next reduce, and every
+ * rank stops when all are done. Ranks that only ask (asks_only) wait so from the first step on.
+ *
+ *     do {
+ *       options.flags = has_data ? 0 : TOKAVG_REDUCE_DONE;
+ *       tokavg_reduce(ctx, &options, NULL, &step);
+ *       ... forward and backward, if there is data ...
+ *       if (!has_data) tokavg_wait(ctx, step, TOKAVG_WAIT_COUNT, -1, &result);
+ *     } while (has_data || result.done_ranks < result.label_ranks);
+ *
  * ### Rules for every function
  * - **Threads**: one thread at a time per context, except tokavg_abort(); different contexts are independent.
  * - **Collective** functions are called by all ranks of the context in the same order. A rank that failed locally
@@ -142,13 +154,14 @@ TOKAVG_API tokavg_status_t tokavg_config_init(tokavg_config_t *config, uint32_t 
  * @retval TOKAVG_ERR_NOT_BUILT the library lacks CUDA, NCCL or a plugin for this MPI; the text names the build option
  * @retval TOKAVG_ERR_UNSUPPORTED a combination that this version cannot serve, or unknown bytes in a struct
  * @retval TOKAVG_ERR_PEER another rank's configuration is wrong
- * @retval TOKAVG_ERR_TIMEOUT not all ranks came within timeout_ms
+ * @retval TOKAVG_ERR_TIMEOUT not all ranks came within timeout_ms; ranks that come just then may succeed, and learn of
+ * it in their first wait
  * @retval TOKAVG_ERR_TRANSPORT the ranks cannot be reached
  * @collective
  * @blocking until all ranks have called it, at most timeout_ms
  * @threadsafety any thread; the context then belongs to one thread at a time
- * @ownership config, and what it points to, is read during the call; comm stays the caller's and must live as long
- *            as the context for NCCL, CALLER and THREADS
+ * @ownership config, and what it points to, is read during the call. An ncclComm_t and what the `user` of a caller's
+ *            table points to must live as long as the context; a thread group and an MPI communicator need not
  * @since 1.0
  */
 TOKAVG_API tokavg_status_t tokavg_init(const tokavg_config_t *config, tokavg_context_t **ctx_out) TOKAVG_NOEXCEPT;
@@ -240,13 +253,14 @@ TOKAVG_API tokavg_status_t tokavg_count(tokavg_context_t *ctx, const tokavg_labe
  * @param ctx the context
  * @param term 0 to config.terms - 1
  * @param tokens n, >= 0
- * @param weight_sum c; 0: tokens (no weights). |c| <= 2^54; >= 0 where weights divide; 0 where tokens is 0
+ * @param weight_sum c; 0: tokens (no weights; a sum that really is 0 can only be given by tokavg_count()).
+ *        |c| <= 2^54; >= 0 where weights divide; 0 where tokens is 0
  * @param microbatches begun with it, 0 to 2^32 - 1; 0: it belongs to the microbatch already begun
  * @retval TOKAVG_OK added
  * @retval TOKAVG_ERR_ARGUMENT a value is out of range
  * @retval TOKAVG_ERR_WEIGHT weight_sum is not finite, too large, or negative where weights divide
  * @retval TOKAVG_ERR_OVERFLOW this rank's tokens reach 2^63, or its microbatches 2^32
- * @retval TOKAVG_ERR_STATE this rank only asks, or said it is done
+ * @retval TOKAVG_ERR_STATE this rank only asks, or said it is done, or has not begun the microbatch
  * @threadsafety the context's thread
  * @since 1.0
  */
@@ -254,8 +268,8 @@ TOKAVG_API tokavg_status_t tokavg_count_add(tokavg_context_t *ctx, int32_t term,
                                             int64_t microbatches) TOKAVG_NOEXCEPT;
 
 /**
- * @brief Takes the latest microbatch back: its counts in all terms, the losses recorded on TOKAVG_OPEN since it began,
- *        and whatever was non-finite in them.
+ * @brief Takes the latest microbatch back (all microbatches of the latest tokavg_count_add()): its counts in all terms,
+ * the losses recorded on TOKAVG_OPEN since it began, and whatever was non-finite in them.
  * @param ctx the context
  * @retval TOKAVG_OK taken back
  * @retval TOKAVG_ERR_STATE there is no microbatch to take back: none was begun in this step, or it was taken back
@@ -280,6 +294,7 @@ TOKAVG_API tokavg_status_t tokavg_discard(tokavg_context_t *ctx) TOKAVG_NOEXCEPT
  * @retval TOKAVG_ERR_UNSUPPORTED unknown bytes in options (the step is closed as failed)
  * @retval TOKAVG_ERR_TIMEOUT the oldest step did not complete in time
  * @collective
+ * @blocking only when all of config.in_flight tickets are in use by unfinished reductions, at most timeout_ms
  * @threadsafety the context's thread
  * @stream the counts are summed after earlier work on stream
  * @since 1.0
@@ -291,21 +306,26 @@ TOKAVG_API tokavg_status_t tokavg_reduce(tokavg_context_t *ctx, const tokavg_red
  * @brief Sends what was recorded for closed steps since the last message: losses, and failures of this rank.
  *
  * Losses travel with the next tokavg_reduce() anyway; flush where no reduce follows, or to read a mean loss at once.
- * It says that all losses of the closed steps are recorded: the audit of those steps is due when it completes.
+ * It says that all losses of the closed steps are recorded: the audit of those steps is due when it completes. A
+ * failure that it tells is reported by tokavg_wait() for TOKAVG_WAIT_LOSS on the newest ticket, and again by the next
+ * step.
  *
  * @param ctx the context
  * @param stream CUDA losses: their stream; else ignored
  * @retval TOKAVG_OK begun
  * @retval TOKAVG_ERR_TIMEOUT too many messages were in flight and the oldest did not complete in time
  * @collective
+ * @blocking only when 2 * config.in_flight messages are unfinished, at most timeout_ms
  * @threadsafety the context's thread
  * @since 1.0
  */
 TOKAVG_API tokavg_status_t tokavg_flush(tokavg_context_t *ctx, tokavg_stream_t stream) TOKAVG_NOEXCEPT;
 
 /**
- * @brief Moves messages on. Needed only where no thread does it (see TOKAVG_PROGRESS_CALLER): one call a millisecond
- *        during the forward pass hides the reduction.
+ * @brief Moves messages on. Needed only where no thread does it: MPI below MPI_THREAD_MULTIPLE, TOKAVG_PROGRESS_CALLER,
+ * a caller's table. There one call a millisecond during the forward pass hides the reduction; and between reduce and
+ *        wait a rank must not block on another rank that may be waiting for the same step (an MPI_Recv of a pipeline
+ *        stage, say), since a step needs the calls of all ranks: call tokavg_wait() before it.
  * @param ctx the context
  * @retval TOKAVG_OK nothing is wrong
  * @threadsafety the context's thread

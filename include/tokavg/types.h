@@ -33,7 +33,8 @@ typedef int64_t tokavg_ticket_t;
 typedef void *tokavg_stream_t;
 
 /**
- * Receives a log line. Called only inside tokavg calls, on the calling thread.
+ * Receives log lines of level WARNING and above, or what TOKAVG_LOG says. Called only inside tokavg calls, on the
+ * calling thread. It must not throw and must not call tokavg on the context that it comes from.
  * @param user config.log_user
  * @param level one of the TOKAVG_LOG_ constants
  * @param text one line without a line feed; valid until the callback returns
@@ -105,7 +106,7 @@ enum {
 enum {
   TOKAVG_PROGRESS_AUTO = 0,   /**< a thread where MPI allows it (MPI_THREAD_MULTIPLE), else the caller */
   TOKAVG_PROGRESS_THREAD = 1, /**< a thread, or tokavg_init() fails */
-  TOKAVG_PROGRESS_CALLER = 2  /**< the calls of the application; tokavg_progress() does only this */
+  TOKAVG_PROGRESS_CALLER = 2  /**< the calls of the application: see tokavg_progress() */
 };
 
 /** Flags of ::tokavg_config_t. */
@@ -188,7 +189,7 @@ typedef struct tokavg_array_t {
 typedef struct tokavg_config_t {
   uint32_t struct_size;        /**< sizeof(tokavg_config_t) */
   int32_t comm_kind;           /**< one of the TOKAVG_COMM_ constants; 0 is refused */
-  const void *comm;            /**< see the TOKAVG_COMM_ constants; read only during tokavg_init() */
+  const void *comm;            /**< see the TOKAVG_COMM_ constants; see tokavg_init() for how long it must live */
   int32_t comm_fortran;        /**< the integer communicator of COMM_MPI_FORTRAN */
   int32_t comm_rank;           /**< COMM_THREADS: this thread's rank, 0 to ranks - 1 */
   int32_t transport;           /**< one of the TOKAVG_TRANSPORT_ constants */
@@ -265,8 +266,8 @@ typedef struct tokavg_loss_t {
  * rows of each row are not read and get gradient 0.
  *
  * A NaN logit, or a largest logit that is infinite, makes the loss and the gradient of its row NaN; a logit of -inf is
- * a class of probability 0 (with label smoothing its row's loss is infinite). argmax is over the logits before the
- * softcap; a NaN is never the largest.
+ * a class of probability 0 (with label smoothing its row's loss is infinite). With a softcap infinities are the
+ * ordinary values -softcap and softcap. argmax is over the logits before the softcap; a NaN is never the largest.
  */
 typedef struct tokavg_cross_entropy_t {
   uint32_t struct_size;           /**< sizeof(tokavg_cross_entropy_t) */

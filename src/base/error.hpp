@@ -2,6 +2,8 @@
 #pragma once
 
 #include <exception>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,6 +31,21 @@ class Error : public std::exception {
 [[noreturn, gnu::format(printf, 2, 3)]] void fail(tokavg_status_t status, const char* pattern, ...);
 
 const char* status_name(tokavg_status_t status) noexcept;
+
+// What the body throws, as an Error; empty when it throws nothing.
+template <typename Body>
+std::optional<Error> caught(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(TOKAVG_ERR_MEMORY, "no memory");
+  } catch (const std::exception& error) {
+    return Error(TOKAVG_ERR_INTERNAL, error.what());
+  }
+  return std::nullopt;
+}
 
 // Errors that end a context and not just a step or a call.
 bool is_sticky(tokavg_status_t status) noexcept;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/struct_sizes.hpp"
 
 namespace tokavg {
 
@@ -42,16 +43,30 @@ inline void copy_struct_in(const char* argument, const void* theirs, void* ours,
 }
 
 template <typename Struct>
-Struct read_struct(const char* argument, const Struct* theirs, std::uint32_t smallest = sizeof(Struct)) {
+Struct read_struct(const char* argument, const Struct* theirs) {
+  static_assert(kSize10<Struct> <= sizeof(Struct));
   Struct ours;
-  copy_struct_in(argument, theirs, &ours, static_cast<std::uint32_t>(sizeof ours), smallest);
+  copy_struct_in(argument, theirs, &ours, static_cast<std::uint32_t>(sizeof ours), kSize10<Struct>);
   return ours;
 }
 
-// Never writes beyond the caller's struct_size, and leaves struct_size as the caller set it.
+// For a struct that is only written: the caller sets nothing but its size.
+template <typename Struct>
+std::uint32_t read_struct_size(const char* argument, const Struct* theirs) {
+  if (theirs == nullptr) fail(TOKAVG_ERR_ARGUMENT, "%s is NULL; pass the address of a struct", argument);
+  const std::uint32_t their_size = theirs->struct_size;
+  if (their_size < kSize10<Struct> || their_size > kLargestStruct) {
+    fail(TOKAVG_ERR_ARGUMENT, "%s.struct_size is %u; set it to sizeof the struct, %zu here", argument, their_size,
+         sizeof(Struct));
+  }
+  return their_size;
+}
+
+// Writes all of the caller's struct_size and never beyond it: what we do not know is zero.
 template <typename Struct>
 void write_struct(Struct ours, std::uint32_t their_size, Struct* theirs) {
   ours.struct_size = their_size;
+  std::memset(static_cast<void*>(theirs), 0, their_size);
   std::memcpy(static_cast<void*>(theirs), &ours, std::min<std::size_t>(their_size, sizeof ours));
 }
 

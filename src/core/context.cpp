@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "build_options.hpp"
 
@@ -80,6 +82,12 @@ Context::Context(const Settings& settings) : settings_(settings), process_(getpi
 
 Context::~Context() {
   // Sums in flight are given up before the channel that carries them goes.
+  if (process_ != getpid()) {
+    // A child after fork: whatever the transport holds is the parent's, and stays untouched.
+    if (messenger_) static_cast<void>(new Messenger(std::move(*messenger_)));
+    static_cast<void>(transport_.release());
+    return;
+  }
   messenger_.reset();
   transport_.reset();
 }
@@ -89,13 +97,10 @@ std::unique_ptr<Context> Context::open(const Settings& settings) {
   std::unique_ptr<Context> context(new Context(settings));
   // Whatever is wrong with this rank alone is told to the others in the handshake: nobody waits for a deadline.
   context->transport_ = open_transport(settings);
-  std::optional<Error> failure;
-  try {
+  const std::optional<Error> failure = caught([&] {
     check_settings(settings);
     context->device_ = make_device(settings);
-  } catch (const Error& error) {
-    failure = error;
-  }
+  });
   context->agree(begin, failure);
   return context;
 }
@@ -118,29 +123,39 @@ void Context::agree(Clock::time_point begin, const std::optional<Error>& own_fai
   layout_ = MessageLayout{c.terms, c.in_flight};
   rule_ = FactorRule{c.gradient_reduction == TOKAVG_GRADIENT_MEAN, agreed_.gradient_ranks, c.microbatch_shards,
                      c.divisor == TOKAVG_DIVISOR_WEIGHTS};
+  check_factors(c.accumulation_divisor, "config");
   log(TOKAVG_LOG_INFO, format("rank %d of %d: %d ranks hold labels, gradients of %d ranks are %s", transport_->rank(),
                               transport_->ranks(), agreed_.label_ranks, agreed_.gradient_ranks,
                               rule_.gradients_averaged ? "averaged" : "summed"));
+}
+
+// A factor that is not finite would poison every gradient; agreed values, so that all ranks find the same.
+void Context::check_factors(double accumulation_divisor, const char* where) const {
+  const double most = static_cast<double>(rule_.gradient_ranks) * static_cast<double>(rule_.microbatch_shards);
+  if (!std::isfinite(most * accumulation_divisor)) {
+    fail(std::strcmp(where, "config") == 0 ? TOKAVG_ERR_CONFIG : TOKAVG_ERR_ARGUMENT,
+         "%s.accumulation_divisor is %g; times gradient_ranks and microbatch_shards (%g) it is not finite", where,
+         accumulation_divisor, most);
+  }
 }
 
 void Context::finalize() {
   check_usable();
   check_process();
   make_room();
-  const std::optional<Error> failure = open_failure_ ? open_failure_ : closed_failure_;
-  open_failure_.reset();
-  closed_failure_.reset();
-  post(MessageKind::kFinalize, "tokavg_finalize", roll(MessageKind::kFinalize, {}), failure);
+  send_finalize();
   messenger_->wait(sequence_, -1, [this](const Message& message) { receive(message); });
-  transport_->close();
+  const std::lock_guard lock(closing_);
   finalized_ = true;
+  transport_->close();
   if (finalize_failure_) throw TicketError(*finalize_failure_);
 }
 
 void Context::abort() {
   // Either way the transport must not be touched: it is closed, or the parent's.
   if (process_ != getpid()) fail_forked(process_);
-  if (finalized_.load()) fail_finalized();
+  const std::lock_guard lock(closing_);
+  if (finalized_) fail_finalized();
   aborted_.store(true);
   // Where only the context's own thread may talk to the transport, that thread tells the others when it notices.
   const bool own_thread = pthread_equal(pthread_self(), last_thread_.load(std::memory_order_relaxed)) != 0;
@@ -159,29 +174,56 @@ void Context::check_process() {
   last_thread_.store(pthread_self(), std::memory_order_relaxed);
 }
 
+namespace {
+
+// Keeps the first error. Where there is no memory for its text the status still tells.
+void keep(std::optional<Error>& slot, const Error& error) noexcept {
+  if (slot) return;
+  try {
+    slot = error;
+  } catch (...) {
+    slot.emplace(error.status(), std::string());
+  }
+}
+
+}  // namespace
+
 void Context::note(const Error& error, Blame blame) noexcept {
+  if (process_ == getpid()) {
+    const bool of_a_ticket = dynamic_cast<const TicketError*>(&error) != nullptr;
+    if (is_sticky(error.status())) {
+      die(error);
+    } else if (!finalized_ && !of_a_ticket && blame != Blame::kNothing) {
+      keep(blame == Blame::kOpenStep ? open_failure_ : closed_failure_, error);
+    }
+  }
   try {
     last_text_ = error.text();
-    if (process_ != getpid()) return;
-    if (is_sticky(error.status())) {
-      if (dead_) return;
-      dead_ = error;
-      if (error.status() == TOKAVG_ERR_ABORTED && aborted_ && transport_) transport_->abort();
-      log(TOKAVG_LOG_ERROR, error.text());
-      return;
-    }
-    if (finalized_ || dynamic_cast<const TicketError*>(&error) != nullptr) return;
-    if (blame == Blame::kOpenStep && !open_failure_) open_failure_ = error;
-    if (blame == Blame::kClosedStep && !closed_failure_) closed_failure_ = error;
   } catch (...) {
-    // Out of memory while keeping a text: the status still tells.
     last_text_.clear();
   }
 }
 
+void Context::die(const Error& error) noexcept {
+  if (dead_) return;
+  keep(dead_, error);
+  // Of a deadline and of a different step all ranks learn by themselves, and of an abort elsewhere they were told.
+  const bool known = error.status() == TOKAVG_ERR_TIMEOUT || error.status() == TOKAVG_ERR_DESYNC ||
+                     (error.status() == TOKAVG_ERR_ABORTED && !aborted_);
+  try {
+    if (!known && !finalized_) transport_->abort();
+  } catch (...) {
+    // As far as they can be told.
+  }
+  log(TOKAVG_LOG_ERROR, error.text());
+}
+
+bool Context::logs(std::int32_t level) const noexcept {
+  return settings_.config.log != nullptr && level <= settings_.log_level;
+}
+
 void Context::log(std::int32_t level, const std::string& text) const noexcept {
-  if (settings_.config.log == nullptr || level > settings_.log_level) return;
-  settings_.config.log(settings_.config.log_user, level, text.c_str());
+  if (logs(level)) settings_.config.log(settings_.config.log_user, level, text.c_str());
 }
 
 }  // namespace tokavg

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -52,13 +53,13 @@ class Context {
   void discard();
 
   // `wrong`: why the options could not be read; the step is closed as failed then.
-  tokavg_ticket_t reduce(const ReduceRequest& request, const std::optional<Error>& wrong);
+  tokavg_ticket_t reduce(const ReduceRequest& request, std::optional<Error> wrong);
   void flush();
   void progress();
 
   tokavg_status_t wait(tokavg_ticket_t ticket, std::int32_t what, std::int64_t timeout_ms, tokavg_result_t* result);
   double factor(tokavg_ticket_t ticket, std::int32_t term, std::int32_t kind);
-  void factor_device(tokavg_ticket_t ticket);
+  [[noreturn]] void factor_device(tokavg_ticket_t ticket);
 
   void loss(tokavg_ticket_t ticket, const LossRequest& request);
   void cross_entropy(tokavg_ticket_t ticket, CrossEntropyRequest request);
@@ -77,11 +78,16 @@ class Context {
  private:
   explicit Context(const Settings& settings);
   void agree(Clock::time_point begin, const std::optional<Error>& own_failure);
+  void die(const Error& error) noexcept;
+  [[nodiscard]] bool logs(std::int32_t level) const noexcept;
   void log(std::int32_t level, const std::string& text) const noexcept;
 
   void check_counting() const;
   void check_process();
+  void check_factors(double accumulation_divisor, const char* where) const;
   void make_room();
+  void send_finalize();
+  void close_step(const ReduceRequest& options, const std::optional<Error>& wrong);
   void post(MessageKind kind, const std::string& name, std::optional<std::uint64_t> roll,
             const std::optional<Error>& failure);
   [[nodiscard]] std::uint64_t roll(MessageKind kind, const ReduceRequest& options) const noexcept;
@@ -130,7 +136,8 @@ class Context {
   std::optional<Error> finalize_failure_;
 
   std::optional<Error> dead_;
-  std::atomic<bool> finalized_{false};
+  bool finalized_ = false;
+  std::mutex closing_;  // tokavg_abort from another thread against closing the transport
   std::string last_text_;
   std::atomic<bool> aborted_{false};
   std::atomic<pthread_t> last_thread_{};

@@ -36,6 +36,11 @@ void Context::count_add(std::int32_t term, std::int64_t tokens, double weight_su
   if (tokens == 0 && weight_sum != 0) {
     fail(TOKAVG_ERR_ARGUMENT, "weight_sum is %g although tokens is 0; no token has a weight", weight_sum);
   }
+  if (microbatches == 0 && !open_.has_microbatch()) {
+    fail(TOKAVG_ERR_STATE,
+         "microbatches is 0, but no microbatch was begun in this step that the tokens could belong to; pass 1 with the "
+         "first counts of a microbatch");
+  }
   open_.begin(static_cast<std::uint64_t>(microbatches));
   FixedSum weights;
   weights.add(weight_sum);

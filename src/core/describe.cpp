@@ -66,7 +66,7 @@ std::string Context::describe() const {
   facts["steps"] = newest_;
   facts["steps_without_audit"] = unaudited_steps_;
   facts["failed"] = dead_ ? Json(dead_->text()) : Json(nullptr);
-  facts["finalized"] = finalized_.load();
+  facts["finalized"] = finalized_;
   // Paths and texts of others may be any bytes.
   return facts.dump(2, ' ', false, Json::error_handler_t::replace);
 }

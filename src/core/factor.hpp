@@ -18,8 +18,8 @@ struct FactorRule {
 // Z of a term: the tokens, or the sum of their weights.
 double divisor(const FactorRule& rule, const TermCounts& counts, double weight_sum) noexcept;
 
-// kind SCALE: G * A / Z or A / Z; REPORT: 1 / Z; MICROBATCH: G * A * shards / M or A * shards / M. One division, one
-// rounding each; 0 where there is nothing to divide by.
+// kind SCALE: G * A / Z or A / Z; REPORT: 1 / Z; MICROBATCH: G * A * shards / M or A * shards / M. Products before the
+// one division; 0 where there is nothing to divide by.
 double factor(const FactorRule& rule, const Step& step, std::int32_t term, std::int32_t kind) noexcept;
 
 // S / Z; +0.0 where Z = 0, even if a loss was not finite; else the quiet NaN if one was.

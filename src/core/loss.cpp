@@ -54,11 +54,16 @@ Context::Recording Context::begin_recording(tokavg_ticket_t ticket, std::int32_t
 }
 
 void Context::record(const Recording& recording, std::int32_t term, const TermLosses& losses) {
+  const auto t = static_cast<std::size_t>(term);
+  const TermLosses& so_far = recording.step != nullptr ? recording.step->local_losses[t] : open_.losses()[t];
+  if (losses.tokens > static_cast<std::uint64_t>(INT64_MAX) - so_far.tokens) {
+    fail(TOKAVG_ERR_OVERFLOW, "term %d has %llu tokens in the losses of this step and %llu more reach 2^63", term,
+         static_cast<unsigned long long>(so_far.tokens), static_cast<unsigned long long>(losses.tokens));
+  }
   if (recording.step == nullptr) {
     open_.record(term, losses);
     return;
   }
-  const auto t = static_cast<std::size_t>(term);
   recording.step->unsent[t].add(losses);
   recording.step->local_losses[t].add(losses);
   if (recording.applies_factor) recording.step->scaled_before_backward = true;
@@ -101,11 +106,6 @@ void Context::loss(tokavg_ticket_t ticket, const LossRequest& request) {
     recorded = device_->token_losses(view);
     losses = to_losses(recorded);
   } else {
-    if (request.kind == TOKAVG_LOSS_MEAN && rule_.weights_divide) {
-      fail(TOKAVG_ERR_ARGUMENT,
-           "loss.kind is TOKAVG_LOSS_MEAN, but weights are the divisor: a mean does not say over which "
-           "weights it was taken; pass the sum (TOKAVG_LOSS_SUM)");
-    }
     recorded = single_value(request, recording, losses);
   }
   record(recording, request.term, losses);

@@ -23,8 +23,9 @@ void put_count(std::uint64_t* words, std::uint64_t count) noexcept {
 // False when the sum is 2^63 or more.
 bool get_count(const std::uint64_t* words, std::uint64_t& count) noexcept {
   const std::uint64_t high = words[1] + (words[0] >> 32);
-  count = (high << 32) | (words[0] & 0xffffffffU);
-  return high < (std::uint64_t{1} << 31);
+  const bool fits = high < (std::uint64_t{1} << 31);
+  count = fits ? (high << 32) | (words[0] & 0xffffffffU) : INT64_MAX;
+  return fits;
 }
 
 void put_limbs(std::uint64_t* words, const FixedSum& sum) noexcept {
@@ -43,7 +44,8 @@ std::uint64_t fingerprint(const StepCounts& counts) noexcept {
   return x;
 }
 
-// Zero-sum over the copies of the same labels exactly when they counted the same.
+// Zero-sum over the copies of the same labels when they counted the same; where they did not, only by a chance of
+// 2^-64.
 std::uint64_t copies_check(const Contribution& part) noexcept {
   const std::uint64_t x = fingerprint(*part.counts);
   return part.copy_index == 0 ? x * (static_cast<std::uint64_t>(part.copies) - 1) : 0 - x;
@@ -149,8 +151,12 @@ Summed decode(const MessageLayout& layout, std::span<const std::uint64_t> words)
   return summed;
 }
 
-std::optional<std::string> Summed::deviation(std::uint64_t roll, std::int32_t ranks) const {
-  return find_deviation(words.subspan<kRoll, kRollWords>(), words.subspan<kFailed, kRollWords>(), roll, ranks);
+std::optional<std::string> Summed::deviation(std::optional<std::uint64_t> roll, std::int32_t ranks) const {
+  if (!roll) {
+    const bool agree = others_agree(words.subspan<kRoll, kRollWords>(), words.subspan<kFailed, kRollWords>(), ranks);
+    return agree ? std::nullopt : std::optional<std::string>("the ranks other than this one differ");
+  }
+  return find_deviation(words.subspan<kRoll, kRollWords>(), words.subspan<kFailed, kRollWords>(), *roll, ranks);
 }
 
 }  // namespace tokavg

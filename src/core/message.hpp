@@ -61,7 +61,8 @@ struct Summed {
   std::vector<PerTerm<TermLosses>> losses;  // by slot
 
   // Empty when all ranks that did not fail sent `roll`; else who differs.
-  [[nodiscard]] std::optional<std::string> deviation(std::uint64_t roll, std::int32_t ranks) const;
+  // Without a roll of one's own: whether the others agree among themselves.
+  [[nodiscard]] std::optional<std::string> deviation(std::optional<std::uint64_t> roll, std::int32_t ranks) const;
 };
 
 Summed decode(const MessageLayout& layout, std::span<const std::uint64_t> words);

@@ -36,6 +36,9 @@ class Backoff {
   int sleep_us_ = 10;
 };
 
+// Whatever goes wrong in a transport, this rank is out of step with the others from then on.
+tokavg_status_t sticky(tokavg_status_t status) { return is_sticky(status) ? status : TOKAVG_ERR_TRANSPORT; }
+
 }  // namespace
 
 Messenger::Messenger(Transport& transport, Patience patience, const std::atomic<bool>& aborted, Warn warn)
@@ -46,9 +49,10 @@ void Messenger::post(Message message) {
   in_flight_.push_back(std::move(message));
   try {
     in_flight_.back().reduction = transport_.start(in_flight_.back().words);
-  } catch (...) {
+  } catch (const Error& error) {
+    const std::string name = in_flight_.back().name;
     in_flight_.pop_back();
-    throw;
+    fail(sticky(error.status()), "%s: %s", name.c_str(), error.text().c_str());
   }
 }
 
@@ -61,11 +65,15 @@ void Messenger::poll(const Receive& receive) {
     } catch (const Error& error) {
       // Another rank's deadline has passed: this rank names the same ranks.
       if (error.status() == TOKAVG_ERR_TIMEOUT) give_up(front, front.reduction->late_ranks());
-      fail(error.status(), "%s: %s", front.name.c_str(), error.text().c_str());
+      fail(sticky(error.status()), "%s: %s", front.name.c_str(), error.text().c_str());
     }
     const Message arrived = std::move(front);
     in_flight_.pop_front();
-    receive(arrived);
+    try {
+      receive(arrived);
+    } catch (const std::bad_alloc&) {
+      fail(TOKAVG_ERR_TRANSPORT, "%s: no memory to read what the ranks sent", arrived.name.c_str());
+    }
   }
 }
 
@@ -110,7 +118,9 @@ void Messenger::watch(Clock::time_point now) {
 }
 
 void Messenger::give_up(const Message& message, const std::vector<std::int32_t>& late) const {
-  const std::string who = late.empty() ? "which ranks are missing is not known" : name_ranks(late) + " did not arrive";
+  // Without a thread a rank that arrived but makes no calls holds the others up just as well.
+  const char* what = transport_.progresses() ? " did not arrive" : " did not arrive, or made no tokavg calls since";
+  const std::string who = late.empty() ? "which ranks are missing is not known" : name_ranks(late) + what;
   fail(TOKAVG_ERR_TIMEOUT,
        "%s did not complete within %.1f s: %s (here: %s); look at those ranks first, or raise timeout_ms",
        message.name.c_str(), static_cast<double>(patience_.timeout_ms) / 1000, who.c_str(),

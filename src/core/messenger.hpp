@@ -75,9 +75,6 @@ class Messenger {
   // Error TIMEOUT with the late ranks when the deadline passes, ABORTED, or what the transport reports.
   bool wait(std::uint64_t sequence, std::int64_t limit_ms, const Receive& receive);
 
-  // Gives up whatever is in flight.
-  void clear() noexcept { in_flight_.clear(); }
-
  private:
   void ask(std::uint64_t sequence, Clock::time_point now);
   void watch(Clock::time_point now);

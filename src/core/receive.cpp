@@ -43,17 +43,15 @@ std::optional<Error> step_failure(const Message& message, const Summed& summed) 
 
 void Context::receive(const Message& message) {
   const Summed summed = decode(layout_, message.words);
-  if (message.roll) {
-    if (const auto who = summed.deviation(*message.roll, transport_->ranks())) {
-      const Error desync(
-          TOKAVG_ERR_DESYNC,
-          format("%s: the ranks are not in the same step: %s; it called tokavg_reduce, tokavg_flush or "
-                 "tokavg_finalize once too often, too seldom or in another order, or with another step_id or "
-                 "accumulation_divisor",
-                 message.name.c_str(), who->c_str()));
-      if (Step* step = message.kind == MessageKind::kReduce ? kept(message.newest) : nullptr) step->failure = desync;
-      throw desync;
-    }
+  if (const auto who = summed.deviation(message.roll, transport_->ranks())) {
+    const Error desync(
+        TOKAVG_ERR_DESYNC,
+        format("%s: the ranks are not in the same step: %s; it called tokavg_reduce, tokavg_flush or "
+               "tokavg_finalize once too often, too seldom or in another order, or with another step_id or "
+               "accumulation_divisor",
+               message.name.c_str(), who->c_str()));
+    if (Step* step = message.kind == MessageKind::kReduce ? kept(message.newest) : nullptr) step->failure = desync;
+    throw desync;
   }
   Step* newest = kept(message.newest);
   if (message.kind == MessageKind::kReduce) {
@@ -69,6 +67,11 @@ void Context::receive(const Message& message) {
   }
   collect_losses(message, summed);
   audit(message);
+  if (logs(TOKAVG_LOG_DEBUG)) {
+    log(TOKAVG_LOG_DEBUG, format("%s: %llu tokens in %llu microbatches", message.name.c_str(),
+                                 static_cast<unsigned long long>(summed.counts.terms[0].tokens),
+                                 static_cast<unsigned long long>(summed.counts.microbatches)));
+  }
   retire(message);
 }
 
@@ -86,9 +89,6 @@ void Context::settle(Step& step, const Message& message, const Summed& summed) {
     step.weight_sums[t] = step.sums.terms[t].weight_sum();
     step.divisors[t] = divisor(rule_, step.sums.terms[t], step.weight_sums[t]);
   }
-  log(TOKAVG_LOG_DEBUG, format("%s: %llu tokens in %llu microbatches", message.name.c_str(),
-                               static_cast<unsigned long long>(step.sums.terms[0].tokens),
-                               static_cast<unsigned long long>(step.sums.microbatches)));
 }
 
 void Context::collect_losses(const Message& message, const Summed& summed) {

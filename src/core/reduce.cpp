@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
-#include <utility>
+#include <new>
 
 #include "core/context.hpp"
 
@@ -13,11 +13,22 @@ std::string step_name(const Step& step, const ReduceRequest& request) {
   return format("step %lld (step_id %lld)", ticket, static_cast<long long>(step.step_id));
 }
 
+// The others wait for a message: where there is no memory for it the context ends, and they are told.
+template <typename Body>
+void must_send(Body&& body) {
+  try {
+    body();
+  } catch (const std::bad_alloc&) {
+    fail(TOKAVG_ERR_TRANSPORT, "no memory for a message to the other ranks");
+  }
+}
+
 }  // namespace
 
 std::uint64_t Context::roll(MessageKind kind, const ReduceRequest& options) const noexcept {
   std::uint64_t h = mix(agreed_.config_hash, static_cast<std::uint64_t>(kind));
   h = mix(h, sequence_ + 1);
+  h = mix(h, static_cast<std::uint64_t>(newest_));
   h = mix(h, layout_.words());
   h = mix(h, options.has_step_id ? 1 : 0);
   h = mix(h, static_cast<std::uint64_t>(options.step_id));
@@ -34,14 +45,20 @@ void Context::make_room() {
   while (messenger_->in_flight() >= most) messenger_->wait(messenger_->oldest(), -1, receive_one);
 }
 
-tokavg_ticket_t Context::reduce(const ReduceRequest& request, const std::optional<Error>& wrong) {
+tokavg_ticket_t Context::reduce(const ReduceRequest& request, std::optional<Error> wrong) {
   check_usable();
   check_process();
   make_room();
   ReduceRequest options = request;
   if (options.accumulation_divisor == 0) options.accumulation_divisor = settings_.config.accumulation_divisor;
+  if (!wrong) wrong = caught([&] { check_factors(options.accumulation_divisor, "options"); });
   if (!wrong && options.done) done_ = true;
+  must_send([&] { close_step(options, wrong); });
+  return newest_;
+}
 
+// From here on the step is closed, whatever happens.
+void Context::close_step(const ReduceRequest& options, const std::optional<Error>& wrong) {
   Step step;
   step.ticket = newest_ + 1;
   step.step_id = options.step_id;
@@ -53,8 +70,6 @@ tokavg_ticket_t Context::reduce(const ReduceRequest& request, const std::optiona
   const std::string name = step_name(step, options);
   std::optional<Error> failure = open_failure_ ? open_failure_ : closed_failure_;
   if (!failure) failure = wrong;
-
-  // From here on the step is closed, whatever happens.
   steps_.push_back(std::move(step));
   ++newest_;
   open_ = OpenStep{};
@@ -63,16 +78,26 @@ tokavg_ticket_t Context::reduce(const ReduceRequest& request, const std::optiona
   // A rank whose options were wrong does not know what the others agree on.
   const auto agreed = wrong ? std::nullopt : std::optional(roll(MessageKind::kReduce, options));
   post(MessageKind::kReduce, name, agreed, failure);
-  return newest_;
 }
 
 void Context::flush() {
   check_usable();
   check_process();
   make_room();
-  const std::optional<Error> failure = std::exchange(closed_failure_, std::nullopt);
-  post(MessageKind::kFlush, format("the flush after step %lld", static_cast<long long>(newest_)),
-       roll(MessageKind::kFlush, {}), failure);
+  must_send([&] {
+    // A flush has no ticket that all ranks look at: the failure also goes with the next reduce.
+    post(MessageKind::kFlush, format("the flush after step %lld", static_cast<long long>(newest_)),
+         roll(MessageKind::kFlush, {}), closed_failure_);
+  });
+}
+
+void Context::send_finalize() {
+  must_send([&] {
+    const std::optional<Error> failure = open_failure_ ? open_failure_ : closed_failure_;
+    open_failure_.reset();
+    closed_failure_.reset();
+    post(MessageKind::kFinalize, "tokavg_finalize", roll(MessageKind::kFinalize, {}), failure);
+  });
 }
 
 void Context::post(MessageKind kind, const std::string& name, std::optional<std::uint64_t> roll,

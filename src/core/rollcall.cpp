@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rollcall.hpp"
 
+#include <array>
+
 #include "base/error.hpp"
 
 namespace tokavg {
@@ -26,21 +28,35 @@ Failures read_failures(std::span<const std::uint64_t, kRollWords> words) noexcep
   return failures;
 }
 
+namespace {
+
+// How many ranks have not failed, and the sums of rank + 1 and (rank + 1)^2 over them, modulo 2^64.
+std::array<std::uint64_t, kRollWords> sums_of_places(std::span<const std::uint64_t, kRollWords> failed,
+                                                     std::int32_t ranks) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  const auto p = static_cast<Wide>(ranks);
+  return {static_cast<std::uint64_t>(p) - failed[0], static_cast<std::uint64_t>(p * (p + 1) / 2) - failed[1],
+          static_cast<std::uint64_t>(p * (p + 1) * (2 * p + 1) / 6) - failed[2]};
+}
+
+}  // namespace
+
+bool others_agree(std::span<const std::uint64_t, kRollWords> words, std::span<const std::uint64_t, kRollWords> failed,
+                  std::int32_t ranks) noexcept {
+  const auto places = sums_of_places(failed, ranks);
+  return words[1] * places[0] == words[0] * places[1] && words[2] * places[0] == words[0] * places[2];
+}
+
 std::optional<std::string> find_deviation(std::span<const std::uint64_t, kRollWords> words,
                                           std::span<const std::uint64_t, kRollWords> failed, std::uint64_t value,
                                           std::int32_t ranks) {
-  std::uint64_t places = 0;
-  std::uint64_t squares = 0;
-  for (std::uint64_t place = 1; place <= static_cast<std::uint64_t>(ranks); ++place) {
-    places += place;
-    squares += place * place;
-  }
-  const std::uint64_t off0 = words[0] - (static_cast<std::uint64_t>(ranks) - failed[0]) * value;
-  const std::uint64_t off1 = words[1] - (places - failed[1]) * value;
-  const std::uint64_t off2 = words[2] - (squares - failed[2]) * value;
+  const auto places = sums_of_places(failed, ranks);
+  const std::uint64_t off0 = words[0] - places[0] * value;
+  const std::uint64_t off1 = words[1] - places[1] * value;
+  const std::uint64_t off2 = words[2] - places[2] * value;
   if (off0 == 0 && off1 == 0 && off2 == 0) return std::nullopt;
-  // With two ranks each would name the other.
-  if (ranks == 2) return "the two ranks differ";
+  // Where only two are left each would name the other.
+  if (places[0] <= 2) return "the two ranks differ";
   std::int32_t found = -1;
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     const auto place = static_cast<std::uint64_t>(rank) + 1;

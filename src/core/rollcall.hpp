@@ -33,4 +33,8 @@ std::optional<std::string> find_deviation(std::span<const std::uint64_t, kRollWo
                                           std::span<const std::uint64_t, kRollWords> failed, std::uint64_t value,
                                           std::int32_t ranks);
 
+// For a rank that does not know the value: do the others agree among themselves?
+bool others_agree(std::span<const std::uint64_t, kRollWords> words, std::span<const std::uint64_t, kRollWords> failed,
+                  std::int32_t ranks) noexcept;
+
 }  // namespace tokavg

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/settings.hpp"
 
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -26,7 +27,8 @@ void override_integer(Settings& settings, const char* name, const char* field, I
   char* end = nullptr;
   errno = 0;
   const long long value = std::strtoll(text, &end, 10);
-  if (errno != 0 || *end != '\0' || value < low || value > high) {
+  const bool digits = std::isdigit(static_cast<unsigned char>(*text)) != 0;  // strtoll would take a blank or a sign
+  if (!digits || errno != 0 || *end != '\0' || value < low || value > high) {
     fail(TOKAVG_ERR_CONFIG, "the environment variable %s is \"%s\"; it must be a whole number from %lld to %lld", name,
          text, static_cast<long long>(low), static_cast<long long>(high));
   }

@@ -53,7 +53,7 @@ class Table {
   // request: NULL after a failed start, which leaves nobody to ask for the late ranks later.
   [[noreturn]] void throw_status(const char* function, tokavg_status_t status, void* request) const {
     std::string details;
-    if (source_.speaks_after_error) {
+    if (source_.is_ours) {
       details = request == nullptr ? reported_error() : describe(request);
       const std::vector<std::int32_t> late =
           request == nullptr && status == TOKAVG_ERR_TIMEOUT ? late_ranks(request) : std::vector<std::int32_t>();
@@ -84,8 +84,9 @@ class TableReduction final : public Reduction {
   ~TableReduction() override {
     if (state_ == State::kDone) return;
     const tokavg_transport_t& entries = table_.entries();
-    // After an error, or with no cancel that worked, the buffer stays until the transport is closed.
-    if (state_ != State::kRunning || entries.cancel == nullptr) return;
+    // After an error, or with no cancel that worked, the buffer stays until the transport is closed. Our own plugin is
+    // not asked: it would talk to MPI, which tokavg_free may not do on any thread, and close ends its sums without.
+    if (state_ != State::kRunning || entries.cancel == nullptr || table_.source().is_ours) return;
     if (entries.cancel(entries.user, request_) >= 0) buffers_.erase(buffer_);
   }
 
@@ -113,7 +114,7 @@ class TableReduction final : public Reduction {
 
   // Asked of the table once: the list is what the ranks agreed on when the deadline passed.
   std::vector<std::int32_t> late_ranks() override {
-    const bool may_ask = state_ == State::kRunning || (state_ == State::kFailed && table_.source().speaks_after_error);
+    const bool may_ask = state_ == State::kRunning || (state_ == State::kFailed && table_.source().is_ours);
     if (!late_.has_value() && may_ask) late_ = table_.late_ranks(request_);
     return late_.value_or(std::vector<std::int32_t>());
   }
@@ -174,6 +175,7 @@ class TableTransport final : public Transport {
     if (entries.abort != nullptr) static_cast<void>(entries.abort(entries.user));
   }
 
+  [[nodiscard]] bool progresses() const override { return has(TOKAVG_TRANSPORT_CAN_PROGRESS); }
   [[nodiscard]] bool abort_from_any_thread() const override { return has(TOKAVG_TRANSPORT_CAN_ANY_THREAD); }
   void close() override { close_once(1); }
 

@@ -14,8 +14,9 @@ struct TableSource {
   const char* name;             // "caller", "mpi"
   std::string file;             // of the plugin, or empty
   std::shared_ptr<void> owner;  // keeps the table's code loaded until after close
-  // A plugin of ours answers late_ranks and describe after an error too. To other tables a request is gone by then.
-  bool speaks_after_error;
+  // A plugin of ours answers late_ranks and describe after an error too, where to other tables a request is gone; and
+  // its close ends all sums without a call that is bound to a thread.
+  bool is_ours;
 };
 
 // Copies a table whose struct_size may be another version's and checks it. `argument` names it in texts.

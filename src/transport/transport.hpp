@@ -50,6 +50,9 @@ class Transport {
   // ranks. `words` outlives the Reduction.
   virtual std::unique_ptr<Reduction> start(std::span<std::uint64_t> words) = 0;
 
+  // Do sums advance without calls of ours?
+  [[nodiscard]] virtual bool progresses() const = 0;
+
   // Tells the other ranks that this context was aborted, as far as possible without blocking. Called from any thread
   // only when abort_from_any_thread().
   virtual void abort() = 0;

@@ -53,9 +53,9 @@ static void kinds_terms_and_a_further_factor(void **state) {
   config.terms = 2;
   config.gradient_ranks = 4;
   tokavg_context_t *ctx = api_open(&config);
-  OK(ctx, tokavg_count_add(ctx, 1, 8, 0, 0));
+  OK(ctx, tokavg_count_add(ctx, 1, 8, 0, 1));
   const tokavg_ticket_t ticket = step_of(ctx, 5);
-  static const double expected[] = {4.0 / 8, 1.0 / 8, 4.0 / 2};
+  static const double expected[] = {4.0 / 8, 1.0 / 8, 4.0 / 3};
   for (int32_t kind = TOKAVG_FACTOR_SCALE; kind <= TOKAVG_FACTOR_MICROBATCH; kind++) {
     double value = 1;
     const tokavg_scale_item_t item = {&value, 1, TOKAVG_DTYPE_F64, 0};

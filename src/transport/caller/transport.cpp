@@ -21,7 +21,7 @@ std::unique_ptr<Transport> open(const TransportOptions& options) {
          "config.progress is TOKAVG_PROGRESS_THREAD, but config.comm lacks TOKAVG_TRANSPORT_CAN_PROGRESS: its sums "
          "advance only inside tokavg calls; use TOKAVG_PROGRESS_AUTO");
   }
-  return make_table_transport(table, {.name = "caller", .file = {}, .owner = nullptr, .speaks_after_error = false});
+  return make_table_transport(table, {.name = "caller", .file = {}, .owner = nullptr, .is_ours = false});
 }
 
 std::string describe() { return R"({"transport":"caller"})"; }

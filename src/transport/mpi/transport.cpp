@@ -37,7 +37,7 @@ std::unique_ptr<Transport> open(const TransportOptions& options) {
   const tokavg_status_t status = plugin.open(&theirs, &table, reason.data(), reason.size() - 1);
   if (status != TOKAVG_OK) throw_table_status("mpi", "tokavg_transport_open", status, reason.data());
   return make_table_transport(read_table("the MPI plugin's table", &table),
-                              {.name = "mpi", .file = plugin.file, .owner = plugin.owner, .speaks_after_error = true});
+                              {.name = "mpi", .file = plugin.file, .owner = plugin.owner, .is_ours = true});
 }
 
 // {"transport":"mpi","built_for":["openmpi","mpich"],"loaded":["libmpi.so.40"]}

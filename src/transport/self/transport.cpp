@@ -20,6 +20,7 @@ class SelfTransport final : public Transport {
     return std::make_unique<DoneReduction>();
   }
   void abort() override {}
+  [[nodiscard]] bool progresses() const override { return true; }
   [[nodiscard]] bool abort_from_any_thread() const override { return true; }
   void close() override {}
   [[nodiscard]] std::string describe() const override { return R"({"transport":"self","rank":0,"ranks":1})"; }

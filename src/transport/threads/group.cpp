@@ -67,7 +67,9 @@ std::vector<std::int32_t> Channel::time_out(const Sum& sum) {
 
 void Channel::abort(std::int32_t rank) {
   const std::lock_guard lock(mutex_);
-  if (!has_failed()) fail_locked(TOKAVG_ERR_ABORTED, format("tokavg_abort was called on rank %d", rank));
+  if (!has_failed())
+    fail_locked(TOKAVG_ERR_ABORTED,
+                format("tokavg_abort was called on rank %d, or it failed for a reason of its own", rank));
 }
 
 std::string Channel::describe(const Sum& sum) const {

@@ -57,6 +57,7 @@ class ThreadsTransport final : public Transport {
   }
 
   void abort() override { channel_->abort(rank_); }
+  [[nodiscard]] bool progresses() const override { return true; }
   [[nodiscard]] bool abort_from_any_thread() const override { return true; }
 
   // The others may still be copying their last sum; they hold it themselves.
