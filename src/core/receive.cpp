@@ -46,7 +46,7 @@ void Context::receive(const Message& message) {
   if (const auto who = summed.deviation(message.roll, transport_->ranks())) {
     const Error desync(
         TOKAVG_ERR_DESYNC,
-        format("%s: the ranks are not in the same step: %s; it called tokavg_reduce, tokavg_flush or "
+        format("%s: the ranks are not in the same step (%s): one called tokavg_reduce, tokavg_flush or "
                "tokavg_finalize once too often, too seldom or in another order, or with another step_id or "
                "accumulation_divisor",
                message.name.c_str(), who->c_str()));
