@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "c_api/guard.hpp"
 #include "c_api/text.hpp"
@@ -15,7 +16,8 @@ thread_local char last_text[kThreadText];
 
 HandleTable<Context>& contexts() noexcept {
   // Never destroyed: a context may be freed from an exit handler.
-  static auto& table = *new HandleTable<Context>(1);
+  alignas(HandleTable<Context>) static unsigned char storage[sizeof(HandleTable<Context>)];
+  static auto& table = *new (storage) HandleTable<Context>(1);
   return table;
 }
 

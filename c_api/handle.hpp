@@ -33,7 +33,7 @@ class HandleTable {
       // Odd, so that no aligned pointer of anybody's is ever taken for a handle.
       const std::uintptr_t handle = kind_ | (generation_ << (kSlotBits + 1)) | (next_ << 1) | 1U;
       slot.handle.store(handle, std::memory_order_release);
-      return reinterpret_cast<void*>(handle);
+      return reinterpret_cast<void*>(handle);  // NOLINT(performance-no-int-to-ptr): nobody follows it
     }
     fail(TOKAVG_ERR_MEMORY, "%zu handles are in use; free those that are not needed", kSlots);
   }

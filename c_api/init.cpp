@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <new>
+
 #include "base/struct_copy.hpp"
 #include "c_api/guard.hpp"
 #include "transport/thread_group.hpp"
@@ -8,7 +10,8 @@ using namespace tokavg;
 namespace {
 
 HandleTable<void>& groups() noexcept {
-  static auto& table = *new HandleTable<void>(2);
+  alignas(HandleTable<void>) static unsigned char storage[sizeof(HandleTable<void>)];
+  static auto& table = *new (storage) HandleTable<void>(2);
   return table;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 
 #include "build_options.hpp"
 
@@ -84,7 +85,7 @@ Context::~Context() {
   // Sums in flight are given up before the channel that carries them goes.
   if (process_ != getpid()) {
     // A child after fork: whatever the transport holds is the parent's, and stays untouched.
-    if (messenger_) static_cast<void>(new Messenger(std::move(*messenger_)));
+    if (messenger_) static_cast<void>(new (std::nothrow) Messenger(std::move(*messenger_)));
     static_cast<void>(transport_.release());
     return;
   }

@@ -41,7 +41,7 @@ void Context::make_room() {
   messenger_->poll(receive_one);
   Step* oldest = kept(newest_ + 1 - layout_.in_flight);
   if (oldest != nullptr && !oldest->complete) wait_for(*oldest, oldest->sequence, -1);
-  const auto most = static_cast<std::size_t>(2 * layout_.in_flight);
+  const std::size_t most = 2 * static_cast<std::size_t>(layout_.in_flight);
   while (messenger_->in_flight() >= most) messenger_->wait(messenger_->oldest(), -1, receive_one);
 }
 

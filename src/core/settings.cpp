@@ -143,7 +143,7 @@ void check_settings(const Settings& settings) {
   check_range("progress", c.progress, 0, 2, "TOKAVG_PROGRESS_AUTO, _THREAD or _CALLER");
   check_range("timeout_ms", c.timeout_ms, 1, kLongest, "");
   check_range("warn_ms", c.warn_ms, 1, kLongest, "");
-  if ((c.flags & ~(TOKAVG_CONFIG_NO_ENV | TOKAVG_CONFIG_NCCL_OWN)) != 0 || c.reserved != 0) {
+  if ((c.flags & ~static_cast<std::uint32_t>(TOKAVG_CONFIG_NO_ENV | TOKAVG_CONFIG_NCCL_OWN)) != 0 || c.reserved != 0) {
     fail(TOKAVG_ERR_UNSUPPORTED,
          "config.flags is 0x%x and config.reserved is %d; bits that this version does not know "
          "must be 0",
