@@ -414,8 +414,8 @@ TOKAVG_API tokavg_status_t tokavg_factor_device(tokavg_context_t *ctx, tokavg_ti
 /**
  * @brief Records losses, and optionally returns what to call backward on.
  *
- * The tokens of all losses of a term are compared with those that were counted (result.audit_ticket); a term for which no
- * loss is recorded at all is not audited.
+ * The tokens of all losses of a term are compared with those that were counted (result.audit_ticket); a term for which
+ * no loss is recorded at all is not audited.
  *
  * On a ticket, backward_out is S * f (waits for the counts). On TOKAVG_OPEN it is S: then scale the gradients with
  * tokavg_scale() after their reduction.
