@@ -67,9 +67,10 @@
  *   built without CUDA, TOKAVG_ERR_NOT_BUILT. These are not repeated below.
  * - **Errors** come with a text: tokavg_last_error().
  * - **Environment**: tokavg_init() reads TOKAVG_TIMEOUT_MS, TOKAVG_WARN_MS, TOKAVG_PROGRESS (auto, thread, caller),
- *   TOKAVG_TRANSPORT (auto, nccl), TOKAVG_IN_FLIGHT, TOKAVG_HOST_THREADS, TOKAVG_PLUGIN_PATH (a folder searched first
- *   for MPI plugins), TOKAVG_NCCL_PATH and TOKAVG_LOG (off, error, warning, info, debug). They override what operates
- *   the library, never what the numbers mean; tokavg_describe() shows them. They are ignored with
+ *   TOKAVG_TRANSPORT (auto, nccl), TOKAVG_IN_FLIGHT, TOKAVG_HOST_THREADS, TOKAVG_SIMD (auto, avx512, avx2, neon,
+ *   portable: the vector instructions of the host's kernels, which all give the same bits), TOKAVG_PLUGIN_PATH (a
+ * folder searched first for MPI plugins), TOKAVG_NCCL_PATH and TOKAVG_LOG (off, error, warning, info, debug). They
+ * override what operates the library, never what the numbers mean; tokavg_describe() shows them. They are ignored with
  *   TOKAVG_CONFIG_NO_ENV and in setuid processes.
  */
 #ifndef TOKAVG_H

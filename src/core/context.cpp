@@ -66,7 +66,7 @@ std::unique_ptr<Device> make_device(const Settings& settings) {
                                   : settings.config.device;
   for (const DeviceFactory* factory : device_factories()) {
     if (factory->kind == wanted) {
-      return factory->make(DeviceOptions{settings.config.device_index, settings.config.host_threads});
+      return factory->make(DeviceOptions{settings.config.device_index, settings.config.host_threads, settings.simd});
     }
   }
   fail(TOKAVG_ERR_NOT_BUILT,
@@ -87,6 +87,7 @@ Context::~Context() {
     // A child after fork: whatever the transport holds is the parent's, and stays untouched.
     if (messenger_) static_cast<void>(new (std::nothrow) Messenger(std::move(*messenger_)));
     static_cast<void>(transport_.release());
+    static_cast<void>(device_.release());
     return;
   }
   messenger_.reset();

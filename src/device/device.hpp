@@ -94,6 +94,7 @@ class Device {
 struct DeviceOptions {
   std::int32_t device_index = -1;
   std::int32_t host_threads = 1;
+  std::string simd;  // TOKAVG_SIMD: which of the host's kernels; all give the same bits
 };
 
 // How a folder of this directory makes itself known: it defines `const DeviceFactory kFactory` in its namespace, and

@@ -7,6 +7,8 @@
 #include "base/fixed_point.hpp"
 #include "device/device.hpp"
 #include "device/host/half.hpp"
+#include "device/host/kernels.hpp"
+#include "device/host/reference/reference.hpp"
 
 namespace tokavg::host {
 extern const DeviceFactory kFactory;
@@ -16,7 +18,24 @@ namespace {
 
 using namespace tokavg;
 
-std::unique_ptr<Device> make_device() { return host::kFactory.make(DeviceOptions{}); }
+std::string kernels_in_use = "auto";
+std::int32_t threads_in_use = 1;
+
+bool use_reference() { return kernels_in_use == "reference"; }
+
+std::unique_ptr<Device> make_device() {
+  DeviceOptions options;
+  options.host_threads = threads_in_use;
+  if (!use_reference()) options.simd = kernels_in_use;
+  return host::kFactory.make(options);
+}
+
+Recorded cross_entropy_with(const CrossEntropy& call, bool reference) {
+  if (!reference) return make_device()->cross_entropy(call);
+  host::Workers workers(threads_in_use);
+  host::RowScratch scratch;
+  return host::cross_entropy(call, host::reference::row_kernels(call.logits.dtype), workers, scratch);
+}
 
 internal_sum_t plain(const FixedSum& sum) { return {sum.units(), sum.value(), sum.too_large() ? 1 : 0}; }
 
@@ -111,7 +130,8 @@ uint16_t internal_to_half(double value, int32_t dtype) { return host::to_half(va
 
 internal_outcome_t internal_count(const tokavg_labels_t* labels, int64_t ignore_index, int weights_divide) {
   return outcome_of([&](internal_outcome_t& outcome) {
-    const Counted counted = make_device()->count(view_of(*labels, ignore_index, weights_divide));
+    const LabelsView view = view_of(*labels, ignore_index, weights_divide);
+    const Counted counted = use_reference() ? host::reference::count(view) : make_device()->count(view);
     outcome.tokens = counted.tokens;
     outcome.weighted_tokens = counted.weighted_tokens;
     outcome.sum = plain(counted.weights);
@@ -124,7 +144,7 @@ internal_outcome_t internal_token_losses(const tokavg_array_t* losses, int64_t r
     LabelsView view;
     if (labels != nullptr) view = view_of(*labels, ignore_index, weights_divide);
     const TokenLosses call{rows, cols, view_of(*losses), labels != nullptr ? &view : nullptr};
-    put(make_device()->token_losses(call), outcome);
+    put(use_reference() ? host::reference::token_losses(call) : make_device()->token_losses(call), outcome);
   });
 }
 
@@ -142,12 +162,26 @@ internal_outcome_t internal_cross_entropy(const tokavg_cross_entropy_t* ce, int6
     call.losses = view_of(ce->losses_out);
     call.lse = view_of(ce->lse_out);
     call.argmax = view_of(ce->argmax_out);
-    put(make_device()->cross_entropy(call), outcome);
+    // Its own tests are about the definition; those of the vector kernels name them.
+    put(cross_entropy_with(call, use_reference() || kernels_in_use == "auto"), outcome);
   });
 }
 
 tokavg_status_t internal_scale(void* data, int32_t dtype, int64_t count, double factor) {
-  return outcome_of([&](internal_outcome_t&) { make_device()->scale({data, dtype, 0, 1}, count, factor); }).status;
+  return outcome_of([&](internal_outcome_t&) {
+           const ArrayView array{data, dtype, 0, 1};
+           use_reference() ? host::reference::scale(array, count, factor) : make_device()->scale(array, count, factor);
+         })
+      .status;
+}
+
+tokavg_status_t internal_use_kernels(const char* name, int32_t threads) {
+  return outcome_of([&](internal_outcome_t&) {
+           if (std::string(name) != "reference") static_cast<void>(host::choose_simd(name));
+           kernels_in_use = name;
+           threads_in_use = threads;
+         })
+      .status;
 }
 
 double internal_read(const void* data, int32_t dtype) {

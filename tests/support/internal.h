@@ -42,6 +42,10 @@ internal_sum_t internal_from_limbs(const uint64_t limbs[4], uint64_t tokens);
 double internal_from_half(uint16_t bits, int32_t dtype);
 uint16_t internal_to_half(double value, int32_t dtype);
 
+/* What the calls below use from now on: "auto" (at first; cross entropy is then the reference), "reference", or vector
+   kernels by name; and how many threads. Not TOKAVG_OK where this processor does not have them. */
+tokavg_status_t internal_use_kernels(const char *name, int32_t threads);
+
 internal_outcome_t internal_count(const tokavg_labels_t *labels, int64_t ignore_index, int weights_divide);
 /* labels may be NULL. */
 internal_outcome_t internal_token_losses(const tokavg_array_t *losses, int64_t rows, int64_t cols,

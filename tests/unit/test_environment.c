@@ -8,9 +8,9 @@
 
 #include "support/api.h"
 
-static const char *const names[] = {"TOKAVG_TIMEOUT_MS",  "TOKAVG_WARN_MS",   "TOKAVG_PROGRESS",
-                                    "TOKAVG_TRANSPORT",   "TOKAVG_IN_FLIGHT", "TOKAVG_HOST_THREADS",
-                                    "TOKAVG_PLUGIN_PATH", "TOKAVG_NCCL_PATH", "TOKAVG_LOG"};
+static const char *const names[] = {
+    "TOKAVG_TIMEOUT_MS",   "TOKAVG_WARN_MS",     "TOKAVG_PROGRESS",  "TOKAVG_TRANSPORT", "TOKAVG_IN_FLIGHT",
+    "TOKAVG_HOST_THREADS", "TOKAVG_PLUGIN_PATH", "TOKAVG_NCCL_PATH", "TOKAVG_LOG",       "TOKAVG_SIMD"};
 
 static int clean(void **state) {
   (void)state;
@@ -46,15 +46,22 @@ static void overrides(void **state) {
   setenv("TOKAVG_TRANSPORT", "auto", 1);
   setenv("TOKAVG_PLUGIN_PATH", "/some/folder", 1);
   setenv("TOKAVG_LOG", "debug", 1);
+  setenv("TOKAVG_SIMD", "portable", 1);
   tokavg_config_t config = listening();
   config.timeout_ms = 77;
   tokavg_context_t *ctx = api_open(&config);
   shown(ctx, "\"timeout_ms\": 2000");
   shown(ctx, "\"in_flight\": 2");
-  static const char *const lines[] = {"timeout_ms=2000 (TOKAVG_TIMEOUT_MS)",     "warn_ms=500 (TOKAVG_WARN_MS)",
-                                      "in_flight=2 (TOKAVG_IN_FLIGHT)",          "host_threads=3 (TOKAVG_HOST_THREADS)",
-                                      "progress=caller (TOKAVG_PROGRESS)",       "transport=auto (TOKAVG_TRANSPORT)",
-                                      "plugin_path=/some/folder (TOKAVG_PLUGIN", "log=debug (TOKAVG_LOG)"};
+  static const char *const lines[] = {"timeout_ms=2000 (TOKAVG_TIMEOUT_MS)",
+                                      "warn_ms=500 (TOKAVG_WARN_MS)",
+                                      "in_flight=2 (TOKAVG_IN_FLIGHT)",
+                                      "host_threads=3 (TOKAVG_HOST_THREADS)",
+                                      "progress=caller (TOKAVG_PROGRESS)",
+                                      "transport=auto (TOKAVG_TRANSPORT)",
+                                      "plugin_path=/some/folder (TOKAVG_PLUGIN",
+                                      "log=debug (TOKAVG_LOG)",
+                                      "simd=portable (TOKAVG_SIMD)",
+                                      "\"kernels\": \"portable\""};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) shown(ctx, lines[i]);
   const tokavg_ticket_t first = api_reduce(ctx);
   (void)api_reduce(ctx);
@@ -107,6 +114,7 @@ static void bad_values(void **state) {
   bad("TOKAVG_PROGRESS", "Thread", "auto, thread, caller");
   bad("TOKAVG_TRANSPORT", "mpi", "auto, nccl");
   bad("TOKAVG_LOG", "verbose", "off, error, warning, info, debug");
+  bad("TOKAVG_SIMD", "sse9", "this processor has: auto, ");
 }
 
 /* The variables of one machine may differ from those of another: the other ranks must not wait for the deadline. */

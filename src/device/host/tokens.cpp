@@ -3,6 +3,7 @@
 
 #include <cinttypes>
 #include <cmath>
+#include <utility>
 
 namespace tokavg::host {
 
@@ -37,6 +38,11 @@ void Tokens::check_labels(std::int64_t vocab) const {
          " (label_base, vocab), or %" PRId64 " where the token is not scored",
          r, c, y, view_.label_base, vocab - 1 + view_.label_base, view_.ignore_index);
   });
+}
+
+bool labels_suit_vectors(const LabelsView& view) noexcept {
+  const bool wide = view.labels.dtype == TOKAVG_DTYPE_I64;
+  return view.labels.col_stride == 1 && (wide || std::in_range<std::int32_t>(view.ignore_index));
 }
 
 }  // namespace tokavg::host

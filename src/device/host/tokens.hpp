@@ -41,4 +41,7 @@ class Tokens {
   Input<double> weights_;
 };
 
+// Whether vectors can compare them: neighbours in memory, and an ignore_index that their type can hold.
+bool labels_suit_vectors(const LabelsView& view) noexcept;
+
 }  // namespace tokavg::host
