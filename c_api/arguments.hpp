@@ -35,9 +35,14 @@ void check_reserved(FieldName field, std::int64_t value);
 void refuse_device_pointer(FieldName field, const void* pointer);
 void refuse_device_memory(FieldName field, std::int32_t memory);
 
+ArrayView view_present_array(FieldName field, const tokavg_array_t& array, const Shape& shape,
+                             std::initializer_list<std::int32_t> dtypes);
+
 // An optional array (data NULL: none), its dtype one of those given, strides resolved.
-ArrayView view_array(FieldName field, const tokavg_array_t& array, const Shape& shape,
-                     std::initializer_list<std::int32_t> dtypes);
+inline ArrayView view_array(FieldName field, const tokavg_array_t& array, const Shape& shape,
+                            std::initializer_list<std::int32_t> dtypes) {
+  return array.data != nullptr ? view_present_array(field, array, shape, dtypes) : ArrayView{};
+}
 
 LabelsView view_labels(const tokavg_config_t& config, const char* field, const tokavg_labels_t& labels);
 

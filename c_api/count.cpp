@@ -9,11 +9,8 @@ tokavg_status_t tokavg_count(tokavg_context_t* ctx, const tokavg_labels_t* label
   return guard(ctx, Blame::kOpenStep, [&](Context& context) {
     context.check_usable();
     const tokavg_labels_t given = read_struct("labels", labels);
-    CountRequest request;
-    request.term = given.term;
-    request.same_microbatch = (given.flags & TOKAVG_LABELS_SAME_MICROBATCH) != 0;
-    request.labels = view_labels(context.config(), "labels", given);
-    context.count(request);
+    context.count({given.term, (given.flags & TOKAVG_LABELS_SAME_MICROBATCH) != 0,
+                   view_labels(context.config(), "labels", given)});
     return TOKAVG_OK;
   });
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cfenv>
 #include <new>
 #include <utility>
 
+#include "base/float_mode.hpp"
 #include "c_api/handle.hpp"
 #include "core/context.hpp"
 #include "tokavg/tokavg.h"
@@ -18,26 +18,10 @@ HandleTable<Context>& contexts() noexcept;
 void set_thread_text(const char* text) noexcept;
 const char* thread_text() noexcept;
 
-// The promise of equal bits holds whatever rounding mode the caller's thread is in.
-class RoundToNearest {
- public:
-  RoundToNearest() noexcept : mode_(std::fegetround()) {
-    if (mode_ != FE_TONEAREST) std::fesetround(FE_TONEAREST);
-  }
-  ~RoundToNearest() {
-    if (mode_ != FE_TONEAREST) std::fesetround(mode_);
-  }
-  RoundToNearest(const RoundToNearest&) = delete;
-  RoundToNearest& operator=(const RoundToNearest&) = delete;
-
- private:
-  int mode_;
-};
-
 // Runs body, which returns a status; hands an Error to `note`.
 template <typename Body, typename Note>
 tokavg_status_t guard_body(Body&& body, Note&& note) noexcept {
-  const RoundToNearest rounding;
+  const FloatMode mode;
   try {
     return std::forward<Body>(body)();
   } catch (const Error& error) {

@@ -31,33 +31,52 @@ bool StepCounts::empty() const noexcept {
 
 void OpenStep::begin(std::uint64_t microbatches) {
   if (microbatches == 0) return;
-  if (microbatches >= kMostMicrobatches - now_.counts.microbatches) {
+  if (microbatches >= kMostMicrobatches - counts_.microbatches) {
     fail(TOKAVG_ERR_OVERFLOW, "this step has %llu microbatches and %llu more reach 2^32; reduce more often",
-         static_cast<unsigned long long>(now_.counts.microbatches), static_cast<unsigned long long>(microbatches));
+         static_cast<unsigned long long>(counts_.microbatches), static_cast<unsigned long long>(microbatches));
   }
-  before_latest_ = now_;
-  now_.counts.microbatches += microbatches;
+  saved_.reset();
+  microbatches_before_ = counts_.microbatches;
+  has_microbatch_ = true;
+  counts_.microbatches += microbatches;
+}
+
+void OpenStep::save(std::size_t term) noexcept {
+  if (saved_[term]) return;
+  saved_[term] = true;
+  before_[term] = {counts_.terms[term], losses_[term]};
 }
 
 void OpenStep::add(std::int32_t term, std::uint64_t tokens, std::uint64_t weighted, const FixedSum& weights) {
-  TermCounts& counts = now_.counts.terms[index(term)];
+  TermCounts& counts = counts_.terms[static_cast<std::size_t>(term)];
   if (tokens >= kMostTokens - counts.tokens) {
     fail(TOKAVG_ERR_OVERFLOW, "term %d has %llu tokens in this step and %llu more reach 2^63; check the counts", term,
          static_cast<unsigned long long>(counts.tokens), static_cast<unsigned long long>(tokens));
   }
+  save(static_cast<std::size_t>(term));
   counts.tokens += tokens;
   counts.weighted += weighted;
   counts.weights.add(weights);
 }
 
+void OpenStep::record(std::int32_t term, const TermLosses& losses) noexcept {
+  save(static_cast<std::size_t>(term));
+  losses_[static_cast<std::size_t>(term)].add(losses);
+}
+
 void OpenStep::discard() {
-  if (!before_latest_) {
+  if (!has_microbatch_) {
     fail(TOKAVG_ERR_STATE,
          "there is no microbatch to discard: none was begun in this step, or it was discarded already; discard once, "
          "right after counting, and before tokavg_reduce");
   }
-  now_ = *before_latest_;
-  before_latest_.reset();
+  for (std::size_t term = 0; term < before_.size(); ++term) {
+    if (!saved_[term]) continue;
+    counts_.terms[term] = before_[term].counts;
+    losses_[term] = before_[term].losses;
+  }
+  counts_.microbatches = microbatches_before_;
+  has_microbatch_ = false;
 }
 
 bool Step::nothing_to_divide(std::int32_t terms) const noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -54,23 +55,28 @@ class OpenStep {
   // Begins `microbatches` microbatches (0: what follows belongs to the one already begun).
   void begin(std::uint64_t microbatches);
   void add(std::int32_t term, std::uint64_t tokens, std::uint64_t weighted, const FixedSum& weights);
-  void record(std::int32_t term, const TermLosses& losses) noexcept { now_.losses[index(term)].add(losses); }
+  void record(std::int32_t term, const TermLosses& losses) noexcept;
   void discard();
 
-  [[nodiscard]] bool has_microbatch() const noexcept { return before_latest_.has_value(); }
-  [[nodiscard]] const StepCounts& counts() const noexcept { return now_.counts; }
-  [[nodiscard]] const PerTerm<TermLosses>& losses() const noexcept { return now_.losses; }
+  [[nodiscard]] bool has_microbatch() const noexcept { return has_microbatch_; }
+  [[nodiscard]] const StepCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] const PerTerm<TermLosses>& losses() const noexcept { return losses_; }
 
  private:
-  struct Content {
-    StepCounts counts;
-    PerTerm<TermLosses> losses{};
+  // What a term, and the number of microbatches, were before the latest microbatch began: going back to them removes n,
+  // c, S and bad values together, exactly. A term is saved when that microbatch first adds to it, for most never do.
+  struct Before {
+    TermCounts counts;
+    TermLosses losses;
   };
-  static std::size_t index(std::int32_t term) noexcept { return static_cast<std::size_t>(term); }
+  void save(std::size_t term) noexcept;
 
-  Content now_;
-  // The content before the latest microbatch began: going back to it removes n, c, S and bad values together, exactly.
-  std::optional<Content> before_latest_;
+  StepCounts counts_;
+  PerTerm<TermLosses> losses_{};
+  PerTerm<Before> before_{};
+  std::bitset<TOKAVG_MAX_TERMS> saved_;
+  std::uint64_t microbatches_before_ = 0;
+  bool has_microbatch_ = false;
 };
 
 // A step that was reduced, as long as it is kept.

@@ -155,8 +155,35 @@ static void the_rounding_mode_after_an_error(void **state) {
   api_free(ctx);
 }
 
+/* Flush to zero, as -ffast-math programs have it. */
+static void subnormal_numbers(void **state) {
+  (void)state;
+#if defined(__SSE2__)
+  enum { kFlush = 0x8040 };
+  float values[2] = {1, -3};
+  tokavg_context_t *ctx = api_self();
+  OK(ctx, tokavg_count_add(ctx, 0, 1, 0, 1));
+  const tokavg_ticket_t ticket = api_reduce(ctx);
+  const tokavg_scale_item_t item = {values, 2, TOKAVG_DTYPE_F32, 0};
+  const tokavg_scale_t scale = {
+      (uint32_t)sizeof scale, (uint32_t)sizeof item, &item, 1, 0, TOKAVG_FACTOR_REPORT, 0x1p-140, NULL};
+  const unsigned mode = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(mode | kFlush);
+  const tokavg_status_t status = tokavg_scale(ctx, ticket, &scale, NULL);
+  const unsigned after = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(mode);
+  assert_int_equal(status, TOKAVG_OK);
+  assert_true(values[0] == 0x1p-140f && values[1] == -0x3p-140f);
+  assert_int_equal(after & kFlush, kFlush);
+  api_free(ctx);
+#else
+  skip();
+#endif
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(subnormal_numbers),
       cmocka_unit_test(kinds),
       cmocka_unit_test(accumulation_per_step),
       cmocka_unit_test(accumulation_must_agree),

@@ -52,9 +52,13 @@ Counted count(const LabelsView& view, const SimdKernels& simd) {
   if (view.rows == 0 || shift == view.cols) return counted;
   const Scored scored(view, simd);
   const bool one_piece = view.labels.row_stride == view.cols && (!view.mask || view.mask.row_stride == view.cols);
-  // One long run is faster than many short ones, even if the first columns have to be taken off again.
-  counted.tokens = one_piece && shift <= 1 ? scored.run(0, 0, view.rows * view.cols) - scored.columns(0, shift)
-                                           : scored.columns(shift, view.cols);
+  if (one_piece && shift <= 1) {
+    // One long run is faster than many short ones, even if the first column has to be taken off again.
+    counted.tokens = scored.run(0, 0, view.rows * view.cols);
+    if (shift == 1) counted.tokens -= scored.columns(0, 1);
+  } else {
+    counted.tokens = scored.columns(shift, view.cols);
+  }
   return counted;
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "device/host/kernels.hpp"
 #include "device/host/record.hpp"
+#include "device/host/reference/reference.hpp"
 #include "device/host/tokens.hpp"
 #include "device/host/values.hpp"
 
@@ -117,12 +118,15 @@ void RowScratch::lend(std::size_t worker, RowTask& task) noexcept {
   task.exps = columns_ != 0 ? task.references + blocks_ : nullptr;
 }
 
-const RowKernels& row_kernels(const SimdKernels& simd, std::int32_t dtype) {
-  switch (dtype) {
+RowKernels row_kernels(const SimdKernels& simd, const CrossEntropy& ce) {
+  // Beyond, 1 / cap or cap * tanh leave the range of float.
+  const bool float_can_cap = ce.softcap == 0 || (ce.softcap >= 0x1p-60 && ce.softcap <= 0x1p60);
+  if (!float_can_cap) return reference::row_kernels(ce.logits.dtype);
+  switch (ce.logits.dtype) {
     case TOKAVG_DTYPE_F32: return simd.row_f32;
     case TOKAVG_DTYPE_BF16: return simd.row_bf16;
     case TOKAVG_DTYPE_F16: return simd.row_f16;
-    default: fail(TOKAVG_ERR_INTERNAL, "dtype %d is no type of logits", dtype);
+    default: fail(TOKAVG_ERR_INTERNAL, "dtype %d is no type of logits", ce.logits.dtype);
   }
 }
 

@@ -23,7 +23,7 @@ class HostDevice final : public Device {
   Recorded token_losses(const TokenLosses& losses) override { return host::token_losses(losses, simd_); }
   Recorded cross_entropy(const CrossEntropy& ce) override {
     if (ce.labels.rows == 0 || ce.labels.cols == 0) return {};  // then there may be no logits either
-    return host::cross_entropy(ce, row_kernels(simd_, ce.logits.dtype), workers_, scratch_);
+    return host::cross_entropy(ce, row_kernels(simd_, ce), workers_, scratch_);
   }
   double read(const ArrayView& value) override { return reals(value)(0, 0); }
   void scale(const ArrayView& array, std::int64_t count, double factor) override {

@@ -33,7 +33,7 @@ class RowScratch {
                                      RowScratch& scratch);
 void scale(const ArrayView& array, std::int64_t count, double factor, const SimdKernels& simd, Workers& workers);
 
-// Those of the logits' type.
-[[nodiscard]] const RowKernels& row_kernels(const SimdKernels& simd, std::int32_t dtype);
+// Those for the logits' type.
+[[nodiscard]] RowKernels row_kernels(const SimdKernels& simd, const CrossEntropy& ce);
 
 }  // namespace tokavg::host

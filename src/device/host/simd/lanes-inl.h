@@ -49,7 +49,11 @@ HWY_INLINE FloatVec load_floats(const hwy::bfloat16_t* from) {
 }
 
 HWY_INLINE FloatVec load_floats(const hwy::float16_t* from) {
+#if HWY_TARGET == HWY_SCALAR  // Highway's scalar conversions know no infinities and no NaN
+  return hn::Set(Floats(), static_cast<float>(from_half(std::bit_cast<std::uint16_t>(*from), kF16)));
+#else
   return hn::PromoteTo(Floats(), hn::LoadU(hn::Rebind<hwy::float16_t, Floats>(), from));
+#endif
 }
 
 HWY_INLINE void store_floats(FloatVec v, float* to) { hn::StoreU(v, Floats(), to); }

@@ -18,6 +18,14 @@ namespace tokavg::host::HWY_NAMESPACE {
 template <class Stored>
 using Few = hn::Rebind<Stored, Doubles>;
 
+HWY_INLINE hn::Vec<Few<float>> to_floats(DoubleVec v) {
+#if HWY_TARGET == HWY_SCALAR  // Highway's own keeps within the range of float
+  return hn::Set(Few<float>(), static_cast<float>(hn::GetLane(v)));
+#else
+  return hn::DemoteTo(Few<float>(), v);
+#endif
+}
+
 // A double whose rounding to a 16-bit type gives the same as that of v, and which float holds exactly: 13 digits, the
 // last of which says whether anything was cut off ("round to odd").
 HWY_INLINE hn::Vec<Few<float>> cut_for_halves(DoubleVec v) {
@@ -25,18 +33,22 @@ HWY_INLINE hn::Vec<Few<float>> cut_for_halves(DoubleVec v) {
   const auto rest = hn::Set(d, (std::uint64_t{1} << 40) - 1);
   const auto bits = hn::BitCast(d, v);
   const auto sticky = hn::Add(hn::And(bits, rest), rest);  // carries into bit 40 if there is a rest
-  return hn::DemoteTo(Few<float>(), hn::BitCast(Doubles(), hn::AndNot(rest, hn::Or(bits, sticky))));
+  return to_floats(hn::BitCast(Doubles(), hn::AndNot(rest, hn::Or(bits, sticky))));
 }
 
 HWY_INLINE DoubleVec load_few(const double* from) { return hn::LoadU(Doubles(), from); }
 HWY_INLINE DoubleVec load_few(const float* from) { return hn::PromoteTo(Doubles(), hn::LoadU(Few<float>(), from)); }
 template <class Half>
 HWY_INLINE DoubleVec load_few(const Half* from) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(Doubles(), load_double(from));
+#else
   return hn::PromoteTo(Doubles(), hn::PromoteTo(Few<float>(), hn::LoadU(Few<Half>(), from)));
+#endif
 }
 
 HWY_INLINE void store_few(DoubleVec v, double* to) { hn::StoreU(v, Doubles(), to); }
-HWY_INLINE void store_few(DoubleVec v, float* to) { hn::StoreU(hn::DemoteTo(Few<float>(), v), Few<float>(), to); }
+HWY_INLINE void store_few(DoubleVec v, float* to) { hn::StoreU(to_floats(v), Few<float>(), to); }
 
 HWY_INLINE void store_few(DoubleVec v, hwy::float16_t* to) {
 #if HWY_TARGET == HWY_SCALAR
