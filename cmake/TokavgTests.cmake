@@ -17,6 +17,13 @@ if(TOKAVG_SANITIZE)
         "TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:suppressions=${TOKAVG_TEST_SUPPORT}/tsan.supp")
 endif()
 
+# What TOKAVG_SIMD can be here; the processor may lack some of them (tests/support/with-simd).
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)")
+    set(TOKAVG_SIMD_TARGETS neon)
+else()
+    set(TOKAVG_SIMD_TARGETS avx512 avx2 portable)
+endif()
+
 # tokavg_test_properties(test TIMEOUT seconds LABELS l... [ENVIRONMENT VAR=value...])
 function(tokavg_test_properties test)
     cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;ENVIRONMENT" ${ARGN})

@@ -195,7 +195,7 @@ typedef struct tokavg_config_t {
   int32_t transport;           /**< one of the TOKAVG_TRANSPORT_ constants */
   int32_t device;              /**< one of the TOKAVG_DEVICE_ constants */
   int32_t device_index;        /**< CUDA device; -1 (config_init): the current one at init */
-  int32_t host_threads;        /**< threads of the host kernels, 1 to 1024; 0: 1 */
+  int32_t host_threads;        /**< threads of the host kernels, 1 to 1024; 0: 1. No result depends on it */
   int32_t gradient_reduction;  /**< one of the TOKAVG_GRADIENT_ constants; 0 is refused */
   int32_t gradient_ranks;      /**< G, the ranks the trainer averages over; 0: label ranks / label_copies */
   int32_t label_copies;        /**< ranks that hold the same labels (tensor parallel); 0: 1 */

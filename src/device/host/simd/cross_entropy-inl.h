@@ -91,7 +91,6 @@ struct ExpSum {
     if (reference != -kInfinity) sums.scale(std::exp(static_cast<double>(reference) - static_cast<double>(to)));
     reference = to;
   }
-  [[nodiscard]] double log() const { return static_cast<double>(reference) + std::log(sums.total()); }
 };
 
 template <class Stored, class CapKind>
@@ -132,11 +131,14 @@ class CrossEntropyRow {
   RowResult finish(const ExpSum& exps, double x, double x_sum) {
     const CrossEntropy& ce = *task_.ce;
     const double e = ce.label_smoothing;
-    const double others = exps.reference == -kInfinity ? -static_cast<double>(kInfinity) : exps.log();
-    const double above = others - x;  // +-infinity where one side has no probability at all
+    // Differences first: of logits like 1e30 nothing but their difference is left to tell.
+    const double distance = static_cast<double>(exps.reference) - x;
+    const double log_others = std::log(exps.sums.total());  // against the reference
+    const double above = distance + log_others;             // log s - x; +-infinity where one side has no probability
     const double log_sum = std::log1p(std::exp(-std::fabs(above)));
+    const double from_lse = above > 0 ? -(log_others + log_sum) : distance - log_sum;  // of the reference
     RowResult result;
-    result.lse = std::max(others, x) + log_sum;
+    result.lse = above > 0 ? static_cast<double>(exps.reference) + (log_others + log_sum) : x + log_sum;
     if (e != 1) result.loss += (1 - e) * (std::max(above, 0.0) + log_sum);
     if (e != 0) result.loss += e * (result.lse - x_sum / static_cast<double>(ce.vocab));
     if (ce.z_loss != 0) result.loss += ce.z_loss * result.lse * result.lse;
@@ -144,7 +146,7 @@ class CrossEntropyRow {
       Slope slope;
       slope.of_p = task_.scale * (1 + 2 * ce.z_loss * result.lse);
       slope.flat = task_.scale * (e / static_cast<double>(ce.vocab));
-      write_gradient(exps, result.lse, slope);
+      write_gradient(exps.reference, from_lse, slope);
       write_label(above, slope);
     } else if (task_.gradient != nullptr) {
       std::memset(task_.gradient, 0, columns_.size() * sizeof(Stored));
@@ -189,6 +191,9 @@ class CrossEntropyRow {
     return hn::Max(largest[0], largest[1]);
   }
 
+  // As long as all x were -infinity there is no reference; x - 0 serves as well, and is not NaN.
+  static float finite(float reference) { return reference == -kInfinity ? 0.0F : reference; }
+
   // Whether none of these is more than kMostAbove above the reference.
   HWY_INLINE static bool fits(FloatVec largest, float reference) {
     const Floats d;
@@ -200,7 +205,7 @@ class CrossEntropyRow {
   HWY_INLINE FloatVec add_exps(std::size_t begin, std::size_t end, float reference, Group& sums_out,
                                FloatVec& probe_inout) const {
     const Floats d;
-    const FloatVec ref = hn::Set(d, reference);
+    const FloatVec ref = hn::Set(d, finite(reference));
     FloatVec largest[2] = {hn::Set(d, -kInfinity), hn::Set(d, -kInfinity)};
     // Not behind references: what is kept might overwrite them, for all that the compiler knows.
     Group sums;
@@ -288,10 +293,14 @@ class CrossEntropyRow {
     return nan;
   }
 
-  void write_gradient(const ExpSum& exps, double lse, const Slope& slope) {
+  // last: the reference at the end of the row, which is from_lse above the log-sum-exp.
+  void write_gradient(float last, double from_lse, const Slope& slope) {
     for (std::size_t b = 0; b < columns_.blocks(); ++b) {
-      const float reference = CapKind::kCapped ? exps.reference : task_.references[b];
-      const double to_p = std::exp(static_cast<double>(reference) - lse);  // 0 where the label has all the probability
+      const float reference = CapKind::kCapped ? last : task_.references[b];
+      double to_p = 0;  // the block's classes have no probability
+      if (reference != -kInfinity) {
+        to_p = std::exp((static_cast<double>(reference) - static_cast<double>(last)) + from_lse);
+      }
       write_block(b, reference, to_float(slope.of_p * to_p), to_float(-slope.flat));
     }
   }
@@ -300,7 +309,7 @@ class CrossEntropyRow {
     const Floats d;
     const FloatVec factors = hn::Set(d, factor);
     const FloatVec flats = hn::Set(d, flat);
-    const FloatVec ref = hn::Set(d, reference);
+    const FloatVec ref = hn::Set(d, finite(reference));
     for (std::size_t g = columns_.first_group(b); g < columns_.first_group(b + 1); ++g) {
       Stored* to = gradient_ + g * kGroupColumns;
       const float* exps = kept(g);
@@ -320,12 +329,12 @@ class CrossEntropyRow {
           FloatVec logit[2];
           load_pair(columns_.group(g), i, logit[0], logit[1]);
           for (std::size_t k = 0; k < 2; ++k) {
-            const FloatVec p = exp_floats(hn::Sub(cap_.apply(logit[k]), ref));
+            const FloatVec p = without_least(exp_floats(hn::Sub(cap_.apply(logit[k]), ref)));
             out[k] = cap_.chain(fused_multiply_add(p, factors, flats), logit[k]);
           }
         } else {
-          out[0] = fused_multiply_add(hn::LoadU(d, exps + at.first * kLanes), factors, flats);
-          out[1] = fused_multiply_add(hn::LoadU(d, exps + at.second * kLanes), factors, flats);
+          out[0] = fused_multiply_add(without_least(hn::LoadU(d, exps + at.first * kLanes)), factors, flats);
+          out[1] = fused_multiply_add(without_least(hn::LoadU(d, exps + at.second * kLanes)), factors, flats);
         }
         store_pair(out[0], out[1], i, to);
       }

@@ -12,14 +12,16 @@
 HWY_BEFORE_NAMESPACE();
 namespace tokavg::host::HWY_NAMESPACE {
 
-// e^x for x <= 88; 0 for x < -87 and for NaN.
+constexpr float kLeastExponent = -87.0F;
+
+// e^x for x <= 88; for x < -87, where the result would soon be subnormal, that of -87. Not for NaN.
 //
 // e^x = 2^n 2^r with n = round(x log2 e): the magic number 1.5 * 2^23 leaves n in the lowest bits of t, from where it
 // is added to the exponent of 2^r, a polynomial of degree 6 with minimal relative error on [-1/2, 1/2].
 HWY_INLINE FloatVec exp_floats(FloatVec x) {
   const Floats d;
   const hn::RebindToSigned<Floats> bits;
-  const auto normal = hn::Ge(x, hn::Set(d, -87.0F));
+  x = hn::Max(x, hn::Set(d, kLeastExponent));
   const FloatVec log2_e = hn::Set(d, 1.44269504F);
   const FloatVec magic = hn::Set(d, 12582912.0F);
   const FloatVec t = fused_multiply_add(x, log2_e, magic);
@@ -36,8 +38,12 @@ HWY_INLINE FloatVec exp_floats(FloatVec x) {
   p = fused_multiply_add(p, r, hn::Set(d, 0x1.ebfbdap-3F));
   p = fused_multiply_add(p, r, hn::Set(d, 0x1.62e430p-1F));
   p = fused_multiply_add(p, r, hn::Set(d, 1.0F));
-  const auto scaled = hn::Add(hn::BitCast(bits, p), hn::ShiftLeft<23>(hn::BitCast(bits, t)));
-  return hn::IfThenElseZero(normal, hn::BitCast(d, scaled));
+  return hn::BitCast(d, hn::Add(hn::BitCast(bits, p), hn::ShiftLeft<23>(hn::BitCast(bits, t))));
+}
+
+// e, a result of exp_floats(), with 0 in place of the least: what has no probability has no gradient.
+HWY_INLINE FloatVec without_least(FloatVec e) {
+  return hn::IfThenElseZero(hn::Gt(e, exp_floats(hn::Set(Floats(), kLeastExponent))), e);
 }
 
 }  // namespace tokavg::host::HWY_NAMESPACE
