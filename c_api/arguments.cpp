@@ -152,17 +152,18 @@ LabelsView view_labels(const tokavg_config_t& config, const char* field, const t
          shown(labels.rows), shown(labels.cols));
   }
   const Shape shape{labels.rows, labels.cols};
-  LabelsView view;
-  view.rows = rows_to_walk(labels.rows, labels.cols);
-  view.cols = labels.cols;
-  view.shift = labels.shift;
-  view.ignore_index = config.ignore_index;
-  view.label_base = labels.label_base;
-  view.weights_divide = config.divisor == TOKAVG_DIVISOR_WEIGHTS;
-  view.labels = view_array({field, "labels"}, labels.labels, shape, {TOKAVG_DTYPE_I32, TOKAVG_DTYPE_I64});
-  view.mask = view_array({field, "mask"}, labels.mask, shape, {TOKAVG_DTYPE_U8});
-  view.weights = view_array({field, "weights"}, labels.weights, shape, {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64});
-  return view;
+  // All fields at once: filling the struct with zeros first would take longer than counting a short row.
+  return {
+      .rows = rows_to_walk(labels.rows, labels.cols),
+      .cols = labels.cols,
+      .shift = labels.shift,
+      .ignore_index = config.ignore_index,
+      .label_base = labels.label_base,
+      .weights_divide = config.divisor == TOKAVG_DIVISOR_WEIGHTS,
+      .labels = view_array({field, "labels"}, labels.labels, shape, {TOKAVG_DTYPE_I32, TOKAVG_DTYPE_I64}),
+      .mask = view_array({field, "mask"}, labels.mask, shape, {TOKAVG_DTYPE_U8}),
+      .weights = view_array({field, "weights"}, labels.weights, shape, {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64}),
+  };
 }
 
 }  // namespace tokavg

@@ -28,6 +28,7 @@ endif()
 option(TOKAVG_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TOKAVG_BUILD_TOOLS "Build the tokavg command" ${PROJECT_IS_TOP_LEVEL})
 option(TOKAVG_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(TOKAVG_BUILD_BENCH "Build the benchmarks (scripts/bench)" OFF)
 option(TOKAVG_WERROR "Treat compiler warnings as errors" OFF)
 set(TOKAVG_SANITIZE "" CACHE STRING "Argument of -fsanitize=, for example address,undefined or thread")
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/simd/kernels.hpp"
+#include "device/host/simd/targets.hpp"
 
-// Targets without a fused multiply-add could not give the same bits at vector speed, and those whose vectors have no
-// fixed length do not fit the groups of 64 columns: there the portable kernels run.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "device/host/simd/kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -18,21 +15,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace tokavg::host::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3
-constexpr const char* kName = "avx512";
-#elif HWY_TARGET == HWY_AVX2
-constexpr const char* kName = "avx2";
-#elif HWY_TARGET == HWY_NEON
-constexpr const char* kName = "neon";
-#else
-constexpr const char* kName = "portable";
-#endif
-
 template <class Stored>
 constexpr RowKernels kRow{evaluate_row<Stored>, largest_in_row<Stored>};
 
 constexpr SimdKernels kKernels{
-    .name = kName,
+    .name = kTargetName,
     .count_i32 = count_labels<std::int32_t>,
     .count_i64 = count_labels<std::int64_t>,
     .count_masked_i32 = count_masked_labels<std::int32_t>,
@@ -52,8 +39,6 @@ constexpr SimdKernels kKernels{
     .row_f16 = kRow<hwy::float16_t>,
 };
 
-const SimdKernels* table() { return &kKernels; }
-
 }  // namespace tokavg::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -63,23 +48,57 @@ HWY_AFTER_NAMESPACE();
 namespace tokavg::host {
 namespace {
 
-HWY_EXPORT(table);
+struct Target {
+  const SimdKernels& kernels;
+  bool (*runs_here)();
+};
 
-// Highway's own choice is one for the whole process; ours is one for each device.
-const SimdKernels& table_of(std::int64_t target) {
-  hwy::ChosenTarget chosen;
-  chosen.Update(target);
-  return *HWY_DISPATCH_TABLE(table)[chosen.GetIndex()]();
+#if HWY_ARCH_X86
+// What Highway asks of these targets. It is asked of the compiler's runtime, so that nothing of Highway's has to be
+// linked: its library measures the clock whenever a process loads it.
+bool runs_avx2() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+         __builtin_cpu_supports("f16c") != 0 && __builtin_cpu_supports("bmi") != 0 &&
+         __builtin_cpu_supports("bmi2") != 0;
 }
+
+bool runs_avx512() {
+  return runs_avx2() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+         __builtin_cpu_supports("avx512cd") != 0;
+}
+#endif
+
+bool runs_everywhere() { return true; }
+
+// The best first. A target that the compiler may use anyway makes those below it needless, and Highway leaves them out.
+const Target kTargets[] = {
+#if (HWY_TARGETS & HWY_AVX3) != 0
+    {N_AVX3::kKernels, runs_avx512},
+#endif
+#if (HWY_TARGETS & HWY_AVX2) != 0
+    {N_AVX2::kKernels, runs_avx2},
+#endif
+#if (HWY_TARGETS & HWY_NEON) != 0
+    {N_NEON::kKernels, runs_everywhere},
+#endif
+#if (HWY_TARGETS & HWY_EMU128) != 0
+    {N_EMU128::kKernels, runs_everywhere},
+#endif
+#if (HWY_TARGETS & HWY_SCALAR) != 0
+    {N_SCALAR::kKernels, runs_everywhere},
+#endif
+};
 
 }  // namespace
 
 const SimdKernels& choose_simd(const std::string& name) {
   std::string available;
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    const SimdKernels& kernels = table_of(target);
-    if (name.empty() || name == "auto" || name == kernels.name) return kernels;
-    available += std::string(", ") + kernels.name;
+  for (const Target& target : kTargets) {
+    if (!target.runs_here()) continue;
+    if (name.empty() || name == "auto" || name == target.kernels.name) return target.kernels;
+    available += std::string(", ") + target.kernels.name;
   }
   fail(TOKAVG_ERR_CONFIG, "TOKAVG_SIMD is \"%s\"; this processor has: auto%s", name.c_str(), available.c_str());
 }

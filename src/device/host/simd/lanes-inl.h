@@ -20,6 +20,17 @@ HWY_BEFORE_NAMESPACE();
 namespace tokavg::host::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// As TOKAVG_SIMD spells it.
+#if HWY_TARGET == HWY_AVX3
+constexpr const char* kTargetName = "avx512";
+#elif HWY_TARGET == HWY_AVX2
+constexpr const char* kTargetName = "avx2";
+#elif HWY_TARGET == HWY_NEON
+constexpr const char* kTargetName = "neon";
+#else
+constexpr const char* kTargetName = "portable";
+#endif
+
 using Floats = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<Floats>;
 using Doubles = hn::ScalableTag<double>;
