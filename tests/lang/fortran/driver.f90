@@ -130,7 +130,7 @@ contains
     integer :: t
     do t = 0, terms - 1
       factor = factor_of(ctx, ticket, TOKAVG_FACTOR_SCALE, t)
-      write (out, '(a, *(1x, i0))', advance='no') 'term', t, result%tokens(t), result%nonfinite(t), &
+      write (out, '(a, 4(1x, i0))', advance='no') 'term', t, result%tokens(t), result%nonfinite(t), &
           result%loss_tokens(t)
       call put_bits(out, result%weight_sum(t))
       call put_bits(out, result%factor(t))

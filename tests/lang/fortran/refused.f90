@@ -18,7 +18,6 @@ program refused
 !OUTPUT  call ctx%cross_entropy(1_int64, logits, tokavg_labels(labels), losses=losses([1, 2, 3, 4]))
 !OUTPUT_EXPRESSION  call ctx%scale(1_int64, 2 * losses)
 !TEMPORARY  call ctx%count(tokavg_labels(2 * labels))
-!SUBSCRIPT  call ctx%count(tokavg_labels(labels([1, 2])))
 !PLAIN  call ctx%count(tokavg_labels(plain))
 !KIND  call ctx%count(losses)
 !LOGICAL  call ctx%reduce(step, flags=.true.)

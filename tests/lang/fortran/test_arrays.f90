@@ -83,6 +83,7 @@ contains
     type(token_t), target :: batch(3, 2)
     real(real64) :: backward, total
     integer(int64) :: step
+    integer(int32) :: stat
     integer :: i
     batch%label = reshape([1_int64, 2_int64, -100_int64, 4_int64, 5_int64, 6_int64], [3, 2])
     batch%loss = reshape([(real(i, real64), i=1, 6)], [3, 2])
@@ -92,6 +93,14 @@ contains
     call ctx%loss(step, batch%loss, tokavg_labels(batch%label), backward, total)
     call check_near(total, 18.0_real64, 'the sum of the scored losses')
     call check_near(backward, 18.0_real64 / 5, 'divided by the tokens')
+    call ctx%count(batch%label)
+    call ctx%reduce(step)
+    call ctx%loss(step, batch%loss, batch%label, sum=total)
+    call check_near(total, 18.0_real64, 'labels as an array')
+    call ctx%scale(step, [tokavg_scale_item(batch%loss)], kind=TOKAVG_FACTOR_REPORT, stat=stat)
+    call check(stat == TOKAVG_ERR_ARGUMENT, 'an item of components has gaps')
+    call check_near(batch(2, 2)%loss, 5.0_real64, 'and was not scaled')
+    call ctx%reduce(step)
     call ctx%count(batch%label)
     call ctx%loss(TOKAVG_OPEN, batch%loss, tokavg_labels(batch%label, weights=batch%weight(2)), sum=total)
     call check_near(total, 36.0_real64, 'with weights')

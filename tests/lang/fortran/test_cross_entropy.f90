@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 !> Cross entropy against a few lines of Fortran: ranks, sections, one-based classes, in place, 16 bits, bad shapes.
 program test_cross_entropy
-  use, intrinsic :: iso_fortran_env, only: int16, int32, int64, real32, real64
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use tokavg
   use unit
   implicit none
@@ -18,6 +18,7 @@ program test_cross_entropy
   logits = reshape([(real(modulo(7 * i, 11), real32) / 4, i=1, size(logits))], shape(logits))
   call by_hand()
   call rank_3()
+  call from_array()
   call rank_2()
   call sections()
   call in_place()
@@ -59,11 +60,33 @@ contains
         sum=total)
     call check(all(abs(gradient - expected) < near), 'the gradient')
     call check(all(abs(losses - wanted) < 4 * near), 'the losses')
-    call check(all(abs(lse - log(sum(exp(logits), dim=1))) < 4 * near), 'lse')
-    call check(all(argmax == maxloc(logits, dim=1)), 'classes are one-based')
+    call check(all(abs(lse - merge(log(sum(exp(logits), dim=1)), 0.0, labels /= -100)) < 4 * near), 'lse')
+    call check(all(argmax == merge(maxloc(logits, dim=1), -1, labels /= -100)), 'classes are one-based')
     call check_near(total, real(sum(wanted), real64), 'the sum')
     call check_near(real(backward, real64), real(sum(wanted), real64) / 5, 'backward')
   end subroutine rank_3
+
+  !> The same from the labels' array itself, which need not be a target.
+  subroutine from_array()
+    integer(int64) :: wide_labels(seq, batch), step
+    real(real32) :: copy(vocab, seq, batch)
+    integer(int8) :: mask(seq, batch)
+    wide_labels = labels
+    step = counted()
+    call ctx%cross_entropy(step, logits, wide_labels, gradient, losses)
+    call check(all(abs(gradient - expected) < near) .and. all(abs(losses - wanted) < 4 * near), 'labels as an array')
+    copy = logits
+    step = counted()
+    call ctx%cross_entropy_in_place(step, copy, labels)
+    call check(all(abs(copy - expected) < near), 'in place with labels as an array')
+    mask = 1
+    mask(1, 1) = 0
+    call ctx%count(wide_labels, mask, shift=1)
+    call ctx%reduce(step)
+    call ctx%cross_entropy(step, logits, wide_labels, gradient, losses, mask=mask, shift=1)
+    call check(all(abs(losses(1, :)) < near) .and. all(abs(gradient(:, seq, :)) < near), 'the last logits of a shift')
+    call check(abs(losses(2, 1) - (log(sum(exp(logits(:, 1, 1)))) - logits(labels(2, 1), 1, 1))) < 4 * near, 'shifted')
+  end subroutine from_array
 
   subroutine rank_2()
     real(real32) :: flat_gradient(vocab, seq * batch), flat_losses(seq * batch)
@@ -143,7 +166,7 @@ contains
     step = counted()
     call ctx%cross_entropy(step, logits, tokavg_labels(from_zero, label_base=0), gradient, argmax=argmax)
     call check(all(abs(gradient - expected) < near), 'zero-based classes')
-    call check(all(argmax == maxloc(logits, dim=1) - 1), 'and argmax')
+    call check(all(argmax == merge(maxloc(logits, dim=1) - 1, -1, labels /= -100)), 'and argmax')
     step = counted()
     call ctx%cross_entropy(step, logits, tokavg_labels(from_zero), gradient, stat=stat, errmsg=errmsg)
     call check(stat == TOKAVG_ERR_LABEL, 'a class 0 among one-based ones: ' // trim(errmsg))

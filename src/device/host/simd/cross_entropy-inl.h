@@ -268,7 +268,7 @@ class CrossEntropyRow {
     // As an integer: the address may lie beyond the row, which does no harm.
     const auto at = reinterpret_cast<std::uintptr_t>(task_.logits) + g * kGroupColumns * sizeof(Stored);
     for (std::size_t i = 0; i < kGroupColumns * sizeof(Stored); i += 64) {
-      hwy::Prefetch(reinterpret_cast<const std::byte*>(at + i));
+      hwy::Prefetch(reinterpret_cast<const std::byte*>(at + i));  // NOLINT(performance-no-int-to-ptr): only a hint
     }
   }
 
