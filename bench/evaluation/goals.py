@@ -77,6 +77,8 @@ def waiting(mode, ranks):
     """Of the time that blocking waits, in the same run."""
     def value(r):
         modes = r.reduction(ranks)["modes"]
+        if not modes["blocking"]["wait_seconds_worst"] > 0:
+            raise NoData("blocking did not wait")
         return modes[mode]["wait_seconds_worst"] / modes["blocking"]["wait_seconds_worst"]
     return value
 

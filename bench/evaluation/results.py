@@ -10,6 +10,7 @@ from . import machine
 # Where more than the calling thread works, or where it may sleep, the clock on the wall counts; else the thread's own time,
 # in which other processes take no part.
 WALL_CLOCK_GROUPS = ("threads", "microbatches")
+PARTS = ("kernels-", "growth-", "reduction-", "peers.json")
 NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -55,7 +56,12 @@ def merge(folder, build, root):
         "growth": {},
         "reduction": {},
         "peers": None,
+        "older": [],
     }
+    # Parts of earlier runs stay in the folder until they are measured again.
+    measured = {path: path.stat().st_mtime for path in folder.glob("*.json") if path.name.startswith(PARTS)}
+    merged["older"] = sorted({path.stem.split("-")[0] for path, when in measured.items()
+                              if when < max(measured.values()) - 3600})
     for path in sorted(folder.glob("kernels-*.json")) + sorted(folder.glob("growth-*.json")):
         context = load(path)["context"]
         merged["quick"] |= context["quick"] == "yes"

@@ -46,6 +46,8 @@ def _remarks(merged):
     if merged["load"] > merged["machine"]["cores"]:
         yield (f"Others were at work (load {merged['load']:.1f} on {merged['machine']['cores']} cores): "
                "what 2 threads gain, and all that waits for memory, is worth less than usual.")
+    if merged["older"]:
+        yield f"Measured earlier, perhaps with another revision: {', '.join(merged['older'])}."
     for note in (merged["peers"] or {}).get("notes", []):
         yield f"peers: {note}"
 

@@ -82,7 +82,7 @@ double worst_error(Dtype dtype, std::int64_t rows, bool of_gradient) {
     const double error = of_gradient ? relative_error(read(logits, dtype, row * kVocab + kLabel), -s / (1 + s))
                                      : relative_error(losses[static_cast<std::size_t>(row)], std::log1p(s));
     // Not std::max, which would drop a NaN.
-    worst = error <= worst ? worst : error;
+    worst = error <= worst || std::isnan(worst) ? worst : error;
   }
   return worst;
 }

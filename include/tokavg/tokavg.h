@@ -69,9 +69,9 @@
  * - **Environment**: tokavg_init() reads TOKAVG_TIMEOUT_MS, TOKAVG_WARN_MS, TOKAVG_PROGRESS (auto, thread, caller),
  *   TOKAVG_TRANSPORT (auto, nccl), TOKAVG_IN_FLIGHT, TOKAVG_HOST_THREADS, TOKAVG_SIMD (auto, avx512, avx2, neon,
  *   portable: the vector instructions of the host's kernels, which all give the same bits), TOKAVG_PLUGIN_PATH (a
- * folder searched first for MPI plugins), TOKAVG_NCCL_PATH and TOKAVG_LOG (off, error, warning, info, debug). They
- * override what operates the library, never what the numbers mean; tokavg_describe() shows them. They are ignored with
- *   TOKAVG_CONFIG_NO_ENV and in setuid processes.
+ *   folder searched first for MPI plugins), TOKAVG_NCCL_PATH and TOKAVG_LOG (off, error, warning, info, debug). They
+ *   override what operates the library, never what the numbers mean; tokavg_describe() shows them. They are ignored
+ * with TOKAVG_CONFIG_NO_ENV and in setuid processes.
  */
 #ifndef TOKAVG_H
 #define TOKAVG_H
@@ -444,12 +444,12 @@ TOKAVG_API tokavg_status_t tokavg_loss(tokavg_context_t *ctx, tokavg_ticket_t ti
  * @brief Cross entropy and its gradient in one call, normalised and recorded.
  *
  * On the host the exponentials are computed in float32 and summed in a fixed order that depends on the column alone;
- * the label's own share comes in in double. A loss is off by at most 2e-7 of itself, also where the model is nearly
- * certain. Losses, lse and gradients have the same bits for every vector length, alignment, partition of the rows and
- * number of threads, with and without gradient_out; config.host_threads spreads the rows.
+ * the label's own share comes in in double. Losses, lse and gradients have the same bits for every vector length,
+ * alignment, partition of the rows and number of threads, with and without gradient_out.
  *
- * A NaN or +infinite logit gives its row a NaN loss and a NaN gradient, and so does a row of -infinity alone; a single
- * -infinity is a class without probability. With a cap, infinite logits are the cap.
+ * A loss is off by at most 2e-7 of itself, also where the model is nearly certain; by 7.4e-8 times their distance more
+ * where most of a row's weight, the label's apart, lies in many equal logits that far below the largest; and with a cap
+ * each logit is off by up to 2 units in the last place of the cap.
  *
  * @param ctx the context
  * @param ticket a ticket that is kept, or TOKAVG_OPEN (factor 1)

@@ -187,21 +187,22 @@ typedef struct tokavg_array_t {
  * rank and names the field that differs.
  */
 typedef struct tokavg_config_t {
-  uint32_t struct_size;        /**< sizeof(tokavg_config_t) */
-  int32_t comm_kind;           /**< one of the TOKAVG_COMM_ constants; 0 is refused */
-  const void *comm;            /**< see the TOKAVG_COMM_ constants; see tokavg_init() for how long it must live */
-  int32_t comm_fortran;        /**< the integer communicator of COMM_MPI_FORTRAN */
-  int32_t comm_rank;           /**< COMM_THREADS: this thread's rank, 0 to ranks - 1 */
-  int32_t transport;           /**< one of the TOKAVG_TRANSPORT_ constants */
-  int32_t device;              /**< one of the TOKAVG_DEVICE_ constants */
-  int32_t device_index;        /**< CUDA device; -1 (config_init): the current one at init */
-  int32_t host_threads;        /**< threads of the host kernels, 1 to 1024; 0: 1. No result depends on it */
-  int32_t gradient_reduction;  /**< one of the TOKAVG_GRADIENT_ constants; 0 is refused */
-  int32_t gradient_ranks;      /**< G, the ranks the trainer averages over; 0: label ranks / label_copies */
-  int32_t label_copies;        /**< ranks that hold the same labels (tensor parallel); 0: 1 */
-  int32_t label_copy_index;    /**< which copy this rank is, 0 to label_copies - 1; only 0 contributes */
-  int32_t asks_only;           /**< 1: this rank holds no labels and only needs the results */
-  int32_t microbatch_shards;   /**< ranks that hold parts of one microbatch (context parallel); 0: 1 */
+  uint32_t struct_size;       /**< sizeof(tokavg_config_t) */
+  int32_t comm_kind;          /**< one of the TOKAVG_COMM_ constants; 0 is refused */
+  const void *comm;           /**< see the TOKAVG_COMM_ constants; see tokavg_init() for how long it must live */
+  int32_t comm_fortran;       /**< the integer communicator of COMM_MPI_FORTRAN */
+  int32_t comm_rank;          /**< COMM_THREADS: this thread's rank, 0 to ranks - 1 */
+  int32_t transport;          /**< one of the TOKAVG_TRANSPORT_ constants */
+  int32_t device;             /**< one of the TOKAVG_DEVICE_ constants */
+  int32_t device_index;       /**< CUDA device; -1 (config_init): the current one at init */
+  int32_t host_threads;       /**< threads for cross entropy and scaling on the host, 1 to 1024; 0: 1. No result depends
+                                   on it */
+  int32_t gradient_reduction; /**< one of the TOKAVG_GRADIENT_ constants; 0 is refused */
+  int32_t gradient_ranks;     /**< G, the ranks the trainer averages over; 0: label ranks / label_copies */
+  int32_t label_copies;       /**< ranks that hold the same labels (tensor parallel); 0: 1 */
+  int32_t label_copy_index;   /**< which copy this rank is, 0 to label_copies - 1; only 0 contributes */
+  int32_t asks_only;          /**< 1: this rank holds no labels and only needs the results */
+  int32_t microbatch_shards;  /**< ranks that hold parts of one microbatch (context parallel); 0: 1 */
   double accumulation_divisor; /**< A, by which the trainer divides for accumulation; 0: 1 */
   int64_t ignore_index;        /**< the label that is not scored; config_init writes -100; 0 is a value */
   int32_t divisor;             /**< one of the TOKAVG_DIVISOR_ constants */

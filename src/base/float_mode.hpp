@@ -10,23 +10,24 @@
 namespace tokavg {
 
 // The promise of equal bits holds whatever mode the caller's thread computes in: while one of these lives, results are
-// rounded to nearest and subnormal numbers are what they are.
+// rounded to nearest, and on x86 subnormal numbers are what they are and no exception traps; the flags of exceptions
+// are the caller's again at the end.
 #if defined(__SSE2__)
 // Not with <cfenv>, which asks the old x87 unit and knows nothing of subnormal numbers.
 class FloatMode {
  public:
   FloatMode() noexcept : mode_(_mm_getcsr()) {
-    if ((mode_ & kChanged) != 0) _mm_setcsr(mode_ & ~kChanged);
+    if ((mode_ & ~kFlags) != kDefault) _mm_setcsr(kDefault);
   }
   ~FloatMode() {
-    if ((mode_ & kChanged) != 0) _mm_setcsr(mode_);
+    if (_mm_getcsr() != mode_) _mm_setcsr(mode_);
   }
   FloatMode(const FloatMode&) = delete;
   FloatMode& operator=(const FloatMode&) = delete;
 
  private:
-  // Rounding, flush to zero, denormals are zero: all 0 by default.
-  static constexpr unsigned kChanged = 0x6000U | 0x8000U | 0x0040U;
+  static constexpr unsigned kFlags = 0x003fU;
+  static constexpr unsigned kDefault = 0x1f80U;  // every exception masked, all else 0
   unsigned mode_;
 };
 #else

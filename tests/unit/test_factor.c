@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The three kinds of factor, what they are made of, and that they are the same bits whatever the caller's rounding. */
+#define _GNU_SOURCE /* feenableexcept */
 #include "support/unit.h"
 
 #include <fenv.h>
@@ -155,6 +156,33 @@ static void the_rounding_mode_after_an_error(void **state) {
   api_free(ctx);
 }
 
+/* Programs that trap floating-point exceptions, as Fortran's often do, or look at their flags. */
+static void exceptions_are_the_callers(void **state) {
+  (void)state;
+  const int32_t y[2] = {0, 1};
+  const float logits[6] = {900, 1, -900, 2, -INFINITY, 0};
+  float gradient[6];
+  tokavg_context_t *ctx = api_self();
+  const tokavg_labels_t labels = api_labels(y, 1, 2);
+  tokavg_cross_entropy_t ce = {.struct_size = (uint32_t)sizeof ce, .vocab = 3, .labels = &labels};
+  ce.logits = api_array(logits, TOKAVG_DTYPE_F32);
+  ce.gradient_out = api_array(gradient, TOKAVG_DTYPE_F32);
+  for (int cap = 0; cap <= 30; cap += 30) {
+    ce.logit_softcap = cap;
+    OK(ctx, tokavg_count(ctx, &labels, NULL));
+    feclearexcept(FE_ALL_EXCEPT);
+    feraiseexcept(FE_INEXACT);
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
+    const tokavg_status_t status = tokavg_cross_entropy(ctx, TOKAVG_OPEN, &ce, NULL);
+    fedisableexcept(FE_ALL_EXCEPT);
+    const int flags = fetestexcept(FE_ALL_EXCEPT);
+    feclearexcept(FE_ALL_EXCEPT);
+    assert_int_equal(status, TOKAVG_OK);
+    assert_int_equal(flags, FE_INEXACT);
+  }
+  api_free(ctx);
+}
+
 /* Flush to zero, as -ffast-math programs have it. */
 static void subnormal_numbers(void **state) {
   (void)state;
@@ -184,6 +212,7 @@ static void subnormal_numbers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(subnormal_numbers),
+      cmocka_unit_test(exceptions_are_the_callers),
       cmocka_unit_test(kinds),
       cmocka_unit_test(accumulation_per_step),
       cmocka_unit_test(accumulation_must_agree),

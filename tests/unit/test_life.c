@@ -4,6 +4,7 @@
 #include "support/unit.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,46 @@ static void aborted(void **state) {
   for (int r = 0; r < 2; r++) api_free(ctx[r]);
 }
 
+/* Cross entropy of more rows than one thread takes, on the open step. */
+static tokavg_status_t many_rows(tokavg_context_t *ctx) {
+  enum { kRows = 64, kVocab = 4096 };
+  static float logits[kRows * kVocab];
+  static int32_t y[kRows];
+  const tokavg_labels_t labels = api_labels(y, 1, kRows);
+  tokavg_cross_entropy_t ce = {.struct_size = (uint32_t)sizeof ce, .vocab = kVocab, .labels = &labels};
+  ce.logits = api_array(logits, TOKAVG_DTYPE_F32);
+  const tokavg_status_t status = tokavg_count(ctx, &labels, NULL);
+  return status == TOKAVG_OK ? tokavg_cross_entropy(ctx, TOKAVG_OPEN, &ce, NULL) : status;
+}
+
+/* A thread that cannot be made is an error of init, and leaves none behind. */
+static void not_enough_memory_for_threads(void **state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip(); /* they need more address space than there is */
+#endif
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    const struct rlimit limit = {(rlim_t)1 << 30, (rlim_t)1 << 30};
+    tokavg_config_t config = api_config();
+    config.host_threads = 1024;
+    tokavg_context_t *ctx = NULL;
+    char text[512] = "";
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(1);
+    if (tokavg_init(&config, &ctx) != TOKAVG_ERR_MEMORY) _exit(2);
+    (void)tokavg_last_error(NULL, text, (int64_t)sizeof text, NULL);
+    if (strstr(text, "could be started") == NULL || strstr(text, "TOKAVG_HOST_THREADS") == NULL) _exit(3);
+    config.host_threads = 2;
+    if (tokavg_init(&config, &ctx) != TOKAVG_OK || tokavg_free(ctx) != TOKAVG_OK) _exit(4);
+    _exit(0);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* 0, or the number of the first thing that is wrong. Asserts of cmocka belong to the parent. */
 static int in_the_child(tokavg_context_t *ctx, tokavg_ticket_t open) {
   tokavg_ticket_t next = 7;
@@ -123,6 +164,8 @@ static int in_the_child(tokavg_context_t *ctx, tokavg_ticket_t open) {
   if (tokavg_progress(ctx) != TOKAVG_ERR_STATE) return 5;
   if (tokavg_finalize(ctx) != TOKAVG_ERR_STATE) return 6;
   if (tokavg_abort(ctx) != TOKAVG_ERR_STATE) return 7;
+  /* What stays within this process must not wait for threads that only the parent has. */
+  if (many_rows(ctx) != TOKAVG_OK) return 13;
   if (tokavg_free(ctx) != TOKAVG_OK) return 8;
   if (tokavg_free(ctx) != TOKAVG_ERR_HANDLE) return 9;
   /* A context of its own is fine. */
@@ -135,7 +178,11 @@ static int in_the_child(tokavg_context_t *ctx, tokavg_ticket_t open) {
 
 static void after_fork(void **state) {
   (void)state;
-  tokavg_context_t *ctx = api_self();
+  tokavg_config_t config = api_config();
+  config.host_threads = 3;
+  tokavg_context_t *ctx = api_open(&config);
+  assert_int_equal(many_rows(ctx), TOKAVG_OK);
+  OK(ctx, tokavg_discard(ctx));
   OK(ctx, tokavg_count_add(ctx, 0, 4, 0, 1));
   const tokavg_ticket_t done = api_reduce(ctx);
   (void)api_result(ctx, done, TOKAVG_WAIT_COUNT, TOKAVG_OK);
@@ -158,6 +205,7 @@ static void after_fork(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(after_finalize),
+      cmocka_unit_test(not_enough_memory_for_threads),
       cmocka_unit_test(a_failure_before_finalize),
       cmocka_unit_test(the_transport_is_closed_once),
       cmocka_unit_test(free_with_a_sum_in_flight),

@@ -37,7 +37,7 @@ class CrossEntropyRows {
         recorded_(workers.count()) {
     tokens_.check_labels(ce.vocab);
     tokens_.check_weights();
-    if (ce.gradient) scratch_.reserve(ce, workers.count());
+    scratch_.reserve(ce, kernels, workers.count());
   }
 
   Recorded run() {
@@ -75,7 +75,7 @@ class CrossEntropyRows {
     task.gradient = ce_.gradient ? at(ce_.gradient, r, j) : nullptr;
     task.label = tokens_.label(r, c) - ce_.labels.label_base;
     task.scale = w * ce_.factor;
-    if (task.gradient != nullptr) scratch_.lend(worker, task);
+    scratch_.lend(worker, task);
     if (ce_.argmax) {  // before the gradient may overwrite the logits
       const auto largest = static_cast<std::int32_t>(kernels_.largest(task.logits, ce_.vocab));
       argmax_.set(r, j, largest + ce_.labels.label_base);
@@ -105,17 +105,20 @@ class CrossEntropyRows {
 
 }  // namespace
 
-void RowScratch::reserve(const CrossEntropy& ce, std::size_t workers) {
+void RowScratch::reserve(const CrossEntropy& ce, const RowKernels& kernels, std::size_t workers) {
   const std::int64_t blocks = (ce.vocab + kBlockColumns - 1) / kBlockColumns;
-  blocks_ = static_cast<std::size_t>(blocks);
-  columns_ = static_cast<std::size_t>(ce.logits.dtype == TOKAVG_DTYPE_F32 ? 0 : blocks * kBlockColumns);
-  const std::size_t needed = (blocks_ + columns_) * workers;
-  if (memory_.size() < needed) memory_.resize(needed);
+  const bool keeps = ce.gradient && ce.logits.dtype != TOKAVG_DTYPE_F32;
+  blocks_ = static_cast<std::size_t>(ce.gradient ? blocks : 0);
+  columns_ = static_cast<std::size_t>(keeps ? blocks * kBlockColumns : 0);
+  worker_doubles_ = static_cast<std::size_t>(ce.vocab * kernels.doubles);
+  if (floats_.size() < (blocks_ + columns_) * workers) floats_.resize((blocks_ + columns_) * workers);
+  if (doubles_.size() < worker_doubles_ * workers) doubles_.resize(worker_doubles_ * workers);
 }
 
 void RowScratch::lend(std::size_t worker, RowTask& task) noexcept {
-  task.references = memory_.data() + worker * (blocks_ + columns_);
-  task.exps = columns_ != 0 ? task.references + blocks_ : nullptr;
+  task.references = floats_.data() + worker * (blocks_ + columns_);
+  task.exps = task.references + blocks_;
+  task.doubles = doubles_.data() + worker * worker_doubles_;
 }
 
 RowKernels row_kernels(const SimdKernels& simd, const CrossEntropy& ce) {

@@ -19,6 +19,7 @@ struct RowTask {
   // Scratch of the vector kernels, where there is a gradient.
   float* references = nullptr;  // one for each block of columns
   float* exps = nullptr;        // one for each column, up to the end of its block; not for F32 logits
+  double* doubles = nullptr;    // of the reference: RowKernels::doubles for each column
 };
 
 struct RowResult {
@@ -30,6 +31,7 @@ struct RowKernels {
   RowResult (*evaluate)(const RowTask& task) = nullptr;
   // The first class with the largest logit. NaN is larger than nothing.
   std::int64_t (*largest)(const void* logits, std::int64_t vocab) = nullptr;
+  std::int64_t doubles = 0;  // of scratch for each column
 };
 
 }  // namespace tokavg::host

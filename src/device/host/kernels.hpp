@@ -18,13 +18,16 @@ namespace tokavg::host {
 // from the system would cost more than the row.
 class RowScratch {
  public:
-  void reserve(const CrossEntropy& ce, std::size_t workers);
+  void reserve(const CrossEntropy& ce, const RowKernels& kernels, std::size_t workers);
   void lend(std::size_t worker, RowTask& task) noexcept;
 
  private:
-  std::vector<float> memory_;
-  std::size_t blocks_ = 0;   // for each worker, references
-  std::size_t columns_ = 0;  // and exponentials
+  std::vector<float> floats_;
+  std::vector<double> doubles_;
+  // For each worker:
+  std::size_t blocks_ = 0;          // references
+  std::size_t columns_ = 0;         // exponentials
+  std::size_t worker_doubles_ = 0;  // the reference's numbers
 };
 
 [[nodiscard]] Counted count(const LabelsView& labels, const SimdKernels& simd);
@@ -33,7 +36,7 @@ class RowScratch {
                                      RowScratch& scratch);
 void scale(const ArrayView& array, std::int64_t count, double factor, const SimdKernels& simd, Workers& workers);
 
-// Those for the logits' type.
+// Those for the logits' type; the reference's where a cap is beyond what float can do.
 [[nodiscard]] RowKernels row_kernels(const SimdKernels& simd, const CrossEntropy& ce);
 
 }  // namespace tokavg::host

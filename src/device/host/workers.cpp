@@ -1,22 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/workers.hpp"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <algorithm>
 #include <system_error>
 
 #include "base/error.hpp"
 
 namespace tokavg::host {
+namespace {
+
+// The application's signals are not the workers' business: threads inherit the mask of the one that starts them.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
 
 Workers::Workers(int count) {
   try {
+    const SignalsBlocked blocked;
     for (int worker = 1; worker < count; ++worker) {
       threads_.emplace_back([this, worker] { work(static_cast<std::size_t>(worker)); });
     }
   } catch (const std::system_error& error) {
     const std::size_t made = threads_.size();
     stop();
-    fail(TOKAVG_ERR_MEMORY, "only %zu of config.host_threads = %d could be started: %s", made + 1, count, error.what());
+    fail(TOKAVG_ERR_MEMORY,
+         "only %zu of config.host_threads = %d could be started: %s; lower it (or TOKAVG_HOST_THREADS), or raise the "
+         "limit "
+         "of threads or memory",
+         made + 1, count, error.what());
   } catch (...) {
     stop();
     throw;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <unistd.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include <atomic>
 
 namespace tokavg::host {
 
@@ -27,7 +28,7 @@ class Workers {
   // which piece is left to chance, so a result must not depend on it. Returns when all is done.
   template <typename Body>
   void run(std::int64_t size, std::int64_t grain, const Body& body) {
-    if (threads_.empty() || size <= grain) {
+    if (threads_.empty() || size <= grain || process_ != getpid()) {  // a forked child has none of the threads
       if (size > 0) body(std::size_t{0}, std::int64_t{0}, size);
       return;
     }
@@ -57,6 +58,7 @@ class Workers {
   std::size_t busy_ = 0;     // threads that have not finished the latest
   bool stopping_ = false;
   std::atomic<std::int64_t> next_{0};  // the first of [0, size) that nobody has taken
+  const pid_t process_ = getpid();
   std::vector<std::thread> threads_;
 };
 

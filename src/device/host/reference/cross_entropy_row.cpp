@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
-#include <vector>
 
 #include "base/error.hpp"
 #include "device/host/reference/reference.hpp"
@@ -22,19 +24,18 @@ struct Row {
   double exp_sum_others = 0;  // the same without the label's, so that p_y - 1 loses no digits where p_y is near 1
 };
 
-// The first class with the largest logit. NaN is larger than nothing.
+constexpr std::int64_t kDoubles = 3;  // for each class: its logit, x and exp(x - max)
+
+// NaN is larger than nothing.
+bool is_larger(double logit, double than) { return logit > than || (std::isnan(than) && !std::isnan(logit)); }
+
+// The first class with the largest logit.
 std::size_t first_largest(std::span<const double> logits) {
   std::size_t largest = 0;
   for (std::size_t k = 1; k < logits.size(); ++k) {
-    if (logits[k] > logits[largest] || (std::isnan(logits[largest]) && !std::isnan(logits[k]))) largest = k;
+    if (is_larger(logits[k], logits[largest])) largest = k;
   }
   return largest;
-}
-
-std::vector<double> read_logits(const void* logits, std::int32_t dtype, std::int64_t vocab) {
-  std::vector<double> values(static_cast<std::size_t>(vocab));
-  load(logits, dtype, values);
-  return values;
 }
 
 class CrossEntropyRow {
@@ -42,9 +43,11 @@ class CrossEntropyRow {
   explicit CrossEntropyRow(const RowTask& task)
       : task_(task),
         ce_(*task.ce),
-        logits_(read_logits(task.logits, ce_.logits.dtype, ce_.vocab)),
-        x_(logits_.size()),
-        exp_(logits_.size()) {}
+        logits_(task.doubles, static_cast<std::size_t>(ce_.vocab)),
+        x_(logits_.data() + logits_.size(), logits_.size()),
+        exp_(x_.data() + x_.size(), logits_.size()) {
+    load(task.logits, ce_.logits.dtype, logits_);
+  }
 
   RowResult evaluate() {
     const Row row = sum_exps();
@@ -100,25 +103,37 @@ class CrossEntropyRow {
 
   const RowTask& task_;
   const CrossEntropy& ce_;
-  std::vector<double> logits_;
-  std::vector<double> x_;
-  std::vector<double> exp_;
+  std::span<double> logits_;
+  std::span<double> x_;
+  std::span<double> exp_;
 };
 
 RowResult evaluate_row(const RowTask& task) { return CrossEntropyRow(task).evaluate(); }
 
 template <std::int32_t kDtype>
 std::int64_t largest_in_row(const void* logits, std::int64_t vocab) {
-  return static_cast<std::int64_t>(first_largest(read_logits(logits, kDtype, vocab)));
+  const auto* from = static_cast<const std::byte*>(logits);
+  std::array<double, 256> block;
+  std::int64_t largest = 0;
+  double most = std::numeric_limits<double>::quiet_NaN();
+  for (std::int64_t begin = 0; begin < vocab; begin += static_cast<std::int64_t>(block.size())) {
+    const auto n = static_cast<std::size_t>(std::min<std::int64_t>(vocab - begin, block.size()));
+    load(from + begin * static_cast<std::int64_t>(size_of(kDtype)), kDtype, {block.data(), n});
+    const std::size_t k = first_largest({block.data(), n});
+    if (!is_larger(block[k], most)) continue;
+    largest = begin + static_cast<std::int64_t>(k);
+    most = block[k];
+  }
+  return largest;
 }
 
 }  // namespace
 
 RowKernels row_kernels(std::int32_t dtype) {
   switch (dtype) {
-    case TOKAVG_DTYPE_F32: return {evaluate_row, largest_in_row<TOKAVG_DTYPE_F32>};
-    case TOKAVG_DTYPE_BF16: return {evaluate_row, largest_in_row<TOKAVG_DTYPE_BF16>};
-    case TOKAVG_DTYPE_F16: return {evaluate_row, largest_in_row<TOKAVG_DTYPE_F16>};
+    case TOKAVG_DTYPE_F32: return {evaluate_row, largest_in_row<TOKAVG_DTYPE_F32>, kDoubles};
+    case TOKAVG_DTYPE_BF16: return {evaluate_row, largest_in_row<TOKAVG_DTYPE_BF16>, kDoubles};
+    case TOKAVG_DTYPE_F16: return {evaluate_row, largest_in_row<TOKAVG_DTYPE_F16>, kDoubles};
     default: fail(TOKAVG_ERR_INTERNAL, "dtype %d is no type of logits", dtype);
   }
 }

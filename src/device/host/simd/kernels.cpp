@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tokavg::host::HWY_NAMESPACE {
 
 template <class Stored>
-constexpr RowKernels kRow{evaluate_row<Stored>, largest_in_row<Stored>};
+constexpr RowKernels kRow{evaluate_row<Stored>, largest_in_row<Stored>, 0};
 
 constexpr SimdKernels kKernels{
     .name = kTargetName,
