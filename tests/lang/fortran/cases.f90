@@ -2,7 +2,7 @@
 !> The contract cases as ../README.md writes them, read word by word. A row of a case is a column of a Fortran array.
 module cases
   use, intrinsic :: iso_fortran_env, only: error_unit, int8, int32, int64, real32, real64
-  use tokavg, only: tokavg_config_t, TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64, TOKAVG_DTYPE_I32
+  use tokavg, only: tokavg_config_t, TOKAVG_DTYPE_F32, TOKAVG_DTYPE_I32
   implicit none
   private
   public :: call_t, case_t, open_cases, put_bits, rank_t, read_case, step_t
@@ -112,28 +112,37 @@ contains
     write (unit, '(1x, a)', advance='no') digits
   end subroutine put_bits
 
-  subroutine read_labels(dtype, call)
-    integer, intent(in) :: dtype
-    type(call_t), intent(inout) :: call
+  subroutine read_labels(dtype, cols, rows, narrow, wide)
+    integer, intent(in) :: dtype, cols, rows
+    integer(int32), allocatable, intent(inout) :: narrow(:, :)
+    integer(int64), allocatable, intent(inout) :: wide(:, :)
     integer :: r, c
-    if (dtype == TOKAVG_DTYPE_I32) then
-      call%labels32 = reshape([((int(long(), int32), c=1, call%cols), r=1, call%rows)], [call%cols, call%rows])
-    else
-      call%labels64 = reshape([((long(), c=1, call%cols), r=1, call%rows)], [call%cols, call%rows])
-    end if
+    allocate (wide(cols, rows))
+    do r = 1, rows
+      do c = 1, cols
+        wide(c, r) = long()
+      end do
+    end do
+    if (dtype /= TOKAVG_DTYPE_I32) return
+    narrow = int(wide, int32)
+    deallocate (wide)
   end subroutine read_labels
 
-  subroutine read_reals(dtype, call, narrow, wide)
-    integer, intent(in) :: dtype
-    type(call_t), intent(in) :: call
+  subroutine read_reals(dtype, cols, rows, narrow, wide)
+    integer, intent(in) :: dtype, cols, rows
     real(real32), allocatable, intent(inout) :: narrow(:, :)
     real(real64), allocatable, intent(inout) :: wide(:, :)
     integer :: r, c
-    if (dtype == TOKAVG_DTYPE_F32) then
-      narrow = reshape([((real(double(), real32), c=1, call%cols), r=1, call%rows)], [call%cols, call%rows])
-    else if (dtype == TOKAVG_DTYPE_F64) then
-      wide = reshape([((double(), c=1, call%cols), r=1, call%rows)], [call%cols, call%rows])
-    end if
+    if (dtype == 0) return
+    allocate (wide(cols, rows))
+    do r = 1, rows
+      do c = 1, cols
+        wide(c, r) = double()
+      end do
+    end do
+    if (dtype /= TOKAVG_DTYPE_F32) return
+    narrow = real(wide, real32)
+    deallocate (wide)
   end subroutine read_reals
 
   subroutine read_call(into)
@@ -150,11 +159,16 @@ contains
     mask = named('mask')
     into%same = named('same')
     into%discard = named('discard')
-    call read_labels(labels, into)
-    call read_reals(losses, into, into%losses32, into%losses64)
-    call read_reals(weights, into, into%weights32, into%weights64)
+    call read_labels(labels, into%cols, into%rows, into%labels32, into%labels64)
+    call read_reals(losses, into%cols, into%rows, into%losses32, into%losses64)
+    call read_reals(weights, into%cols, into%rows, into%weights32, into%weights64)
     if (mask == 0) return
-    into%mask = reshape([((int(number(), int8), c=1, into%cols), r=1, into%rows)], [into%cols, into%rows])
+    allocate (into%mask(into%cols, into%rows))
+    do r = 1, into%rows
+      do c = 1, into%cols
+        into%mask(c, r) = int(number(), int8)
+      end do
+    end do
   end subroutine read_call
 
   subroutine read_config(config)

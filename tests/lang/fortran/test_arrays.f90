@@ -81,6 +81,9 @@ contains
   !> Components of an array of structures have strides too; the losses are read in place and the sum is of these alone.
   subroutine components()
     type(token_t), target :: batch(3, 2)
+    real(real64), pointer :: losses(:, :)
+    real(real32), pointer :: weights(:, :)
+    integer(int64), pointer :: labels(:, :)
     real(real64) :: backward, total
     integer(int64) :: step
     integer(int32) :: stat
@@ -90,21 +93,30 @@ contains
     batch%weight(2) = 2
     call ctx%count(batch%label)
     call ctx%reduce(step)
-    call ctx%loss(step, batch%loss, tokavg_labels(batch%label), backward, total)
+    call ctx%loss(step, batch%loss, batch%label, backward, total)
     call check_near(total, 18.0_real64, 'the sum of the scored losses')
     call check_near(backward, 18.0_real64 / 5, 'divided by the tokens')
     call ctx%count(batch%label)
     call ctx%reduce(step)
-    call ctx%loss(step, batch%loss, batch%label, sum=total)
-    call check_near(total, 18.0_real64, 'labels as an array')
-    call ctx%scale(step, [tokavg_scale_item(batch%loss)], kind=TOKAVG_FACTOR_REPORT, stat=stat)
+    losses => batch%loss
+    labels => batch%label
+    call ctx%loss(step, losses, tokavg_labels(labels), sum=total)
+    call check_near(total, 18.0_real64, 'pointers to components')
+    call ctx%scale(step, [tokavg_scale_item(losses)], kind=TOKAVG_FACTOR_REPORT, stat=stat)
     call check(stat == TOKAVG_ERR_ARGUMENT, 'an item of components has gaps')
     call check_near(batch(2, 2)%loss, 5.0_real64, 'and was not scaled')
     call ctx%reduce(step)
     call ctx%count(batch%label)
-    call ctx%loss(TOKAVG_OPEN, batch%loss, tokavg_labels(batch%label, weights=batch%weight(2)), sum=total)
+    weights => batch%weight(2)
+    call ctx%loss(TOKAVG_OPEN, batch%loss, tokavg_labels(labels, weights=weights), sum=total)
     call check_near(total, 36.0_real64, 'with weights')
-    call check(tokens() == 5, 'and the tokens')
+    call ctx%count(labels)
+    call ctx%loss(TOKAVG_OPEN, losses, batch%label, weights=real(batch%weight(2), real64), sum=total)
+    call check_near(total, 36.0_real64, 'with weights as an array')
+    call ctx%count(batch%label)
+    call ctx%loss(TOKAVG_OPEN, real(batch%loss, real32), batch%label, mask=spread([(0_int8, i=1, 3)], 2, 2), sum=total)
+    call check_near(total, 0.0_real64, 'with a mask as an array')
+    call check(tokens() == 15, 'and the tokens')
   end subroutine components
 
   subroutine shift_drops_the_first_tokens()

@@ -21,6 +21,7 @@ program test_cross_entropy
   call from_array()
   call rank_2()
   call sections()
+  call components()
   call in_place()
   call sixteen_bits()
   call zero_based()
@@ -128,6 +129,20 @@ contains
     call check(all(abs(padded(vocab + 1:, :, :) - 7) < near) .and. all(abs(padded(:, 2::2, :) - 7) < near) .and. &
         all(abs(padded(:, :, 1) - 7) < near), 'and nothing else')
   end subroutine sections
+
+  !> The compiler copies components for the call, and back.
+  subroutine components()
+    type :: token_t
+      real(real32) :: other, loss
+    end type token_t
+    type(token_t) :: tokens(seq, batch)
+    integer(int64) :: step
+    tokens = token_t(7, 7)
+    step = counted()
+    call ctx%cross_entropy(step, logits, labels, losses=tokens%loss)
+    call check(all(abs(tokens%loss - wanted) < 4 * near), 'losses into components')
+    call check(all(abs(tokens%other - 7) < near), 'and into no others')
+  end subroutine components
 
   subroutine in_place()
     real(real32) :: copy(vocab, seq, batch), flat(vocab, seq * batch)

@@ -78,5 +78,6 @@ program test_errors
   call check(stat == TOKAVG_ERR_CONFIG .and. index(long_text, 'gradient_reduction') > 0, 'init: ' // trim(long_text))
   call check(long_text == tokavg_last_error(), 'the same text as the thread''s')
   call check(tokavg_status_name(TOKAVG_ERR_PEER) == 'TOKAVG_ERR_PEER', 'names of status')
+  deallocate (whole)
   call finish()
 end program test_errors

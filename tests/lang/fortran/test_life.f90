@@ -11,12 +11,24 @@ program test_life
   call check(tokavg_abi_version() == 1, 'the version of the binary interface')
   call check(len(tokavg_version()) >= 5, 'the version')
   call check(index(tokavg_describe(), '{') == 1, 'the library describes itself')
+  call fresh_config()
   call threads()
   call table_and_log()
   call done_and_abort()
   call finish()
 
 contains
+
+  !> A fresh configuration is what the library writes, byte by byte.
+  subroutine fresh_config()
+    use tokavg_c, only: c_config_init
+    type(tokavg_config_t), target :: written, fresh
+    written%comm_kind = 5
+    call check(c_config_init(c_loc(written), int(c_sizeof(written), c_int32_t)) == TOKAVG_OK, 'config_init')
+    associate (expected => transfer(written, [0_c_int8_t]), bytes => transfer(fresh, [0_c_int8_t]))
+      call check(size(bytes) == c_sizeof(fresh) .and. all(bytes == expected), 'a fresh configuration has the defaults')
+    end associate
+  end subroutine fresh_config
 
   subroutine threads()
     integer, parameter :: ranks = 3
