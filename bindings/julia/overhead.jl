@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What count! and reduce! take beyond the C calls that they make: in turns, in one run, medians. Exit code 1 where it is LIMIT_US or
-# more; usage: julia --project=Tokavg.jl overhead.jl [LIMIT_US]
+# more; usage: julia --project=Tokavg.jl overhead.jl
 using Tokavg
 const C = Tokavg.LibTokavg
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What count + reduce cost through tokavg.hpp beyond plain C: medians of one run, in turns. Fails above 0.5 us, which
-// is far more than it ever was.
+// What count + reduce cost through tokavg.hpp beyond plain C: medians of one run, in turns.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> What count and reduce cost through the module and in C, in turns, on one rank: medians. Fails above 0.5 us more.
+!> What count and reduce cost through the module and in C, in turns, on one rank: medians.
 program overhead
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int32, int64, real64

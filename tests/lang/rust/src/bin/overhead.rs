@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the crate adds to a count and a reduce: both ways in turn, medians of many rounds. Fails above 0.5 us.
+//! What the crate adds to a count and a reduce: both ways in turn, medians of many rounds.
 use std::mem::{size_of, zeroed};
 use std::ptr;
 use std::time::Instant;
