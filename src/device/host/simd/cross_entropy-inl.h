@@ -7,8 +7,8 @@
 //   loss = softplus(log s - x_y)     p_y - 1 = -s / (s + exp(x_y))     p_k = exp(x_k) / (s + exp(x_y))
 //
 // The label is left out of the vector sum and comes in at the end, in double: a row that is nearly certain loses no
-// digits. Columns are taken in groups of 64, column j of the row always in lane j mod 64, whatever a target's vectors
-// hold.
+// digits. Columns are taken in groups of 64, a column always in the same of 64 lanes (group-inl.h), whatever a target's
+// vectors hold.
 #if defined(TOKAVG_HOST_SIMD_CROSS_ENTROPY_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TOKAVG_HOST_SIMD_CROSS_ENTROPY_INL_H
 #undef TOKAVG_HOST_SIMD_CROSS_ENTROPY_INL_H
