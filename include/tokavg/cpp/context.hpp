@@ -276,7 +276,8 @@ class Context {
   /** @brief One array for Context::scale. @param elements a contiguous range @return an item that points to it */
   template <std::ranges::contiguous_range Range>
   static tokavg_scale_item_t item_of(Range&& elements) {
-    const tokavg_array_t& array = Array(elements).c();
+    const Array view(elements);
+    const tokavg_array_t& array = view.c();
     return {array.data, static_cast<std::int64_t>(std::ranges::size(elements)), array.dtype, array.memory};
   }
 
