@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 
@@ -15,14 +16,14 @@ inline void check_number(const char* what, double got, double by_hand) {
   if (!(std::fabs(got - by_hand) <= 1e-6 * std::fabs(by_hand))) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-inline int run_on_mpi(int argc, char** argv, void (*train)(int rank, int ranks)) {
+inline int run_on_mpi(int argc, char** argv, void (*train)(std::size_t rank, std::size_t ranks)) {
   int rank = 0;
   int ranks = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   try {
-    train(rank, ranks);
+    train(static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks));
   } catch (const std::exception& error) {  // the text says what is wrong and what to do
     std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);

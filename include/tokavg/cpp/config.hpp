@@ -70,6 +70,7 @@ inline Communicator self() noexcept { return {TOKAVG_COMM_SELF}; }
 /** @brief An MPI communicator. @param comm any MPI's MPI_Comm @return a communicator that points to it */
 template <class MpiComm>
 Communicator mpi(const MpiComm& comm) noexcept {
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): an MPI's handle may be a pointer
   static_assert(sizeof(MpiComm) == sizeof(int) || sizeof(MpiComm) == sizeof(void*), "not an MPI_Comm");
   return {TOKAVG_COMM_MPI, &comm};
 }
