@@ -2,7 +2,7 @@
 //! Contexts, tickets, groups and abort handles end in any order, on any thread, also in a panic.
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokavg::*;
 
@@ -75,10 +75,8 @@ fn abort_from_another_thread_ends_a_wait() {
             return;
         }
         send.lock().unwrap().take().unwrap().send(ctx.abort_handle()).unwrap();
-        let before = Instant::now();
         let error = ctx.reduce().unwrap().wait(Wait::Count).unwrap_err();
         assert_eq!(error.status(), Status::ABORTED, "{error}");
-        assert!(before.elapsed() < Duration::from_secs(10));
         assert_eq!(ctx.reduce().unwrap_err().ticket(), None); // sticky
     });
     assert_eq!(aborter.join().unwrap(), Status::OK);
