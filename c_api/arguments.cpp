@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "build_options.hpp"
 
 namespace tokavg {
 namespace {
@@ -91,17 +90,16 @@ void check_reserved(FieldName field, std::int64_t value) {
          shown(value));
 }
 
-void refuse_device_pointer(FieldName field, const void* pointer) {
-  if (pointer != nullptr) refuse_device_memory(field, TOKAVG_MEMORY_CUDA);
-}
-
-void refuse_device_memory(FieldName field, std::int32_t memory) {
+bool is_on_device(const Context& context, FieldName field, const void* data, std::int32_t memory) {
   if (memory < TOKAVG_MEMORY_AUTO || memory > TOKAVG_MEMORY_CUDA) {
     fail(TOKAVG_ERR_ARGUMENT, "%s: memory is %d; it must be TOKAVG_MEMORY_AUTO, _HOST or _CUDA", field.text().c_str(),
          memory);
   }
-  if (memory != TOKAVG_MEMORY_CUDA) return;
-  if (!kBuildCuda) {
+  if (context.works_on_streams()) {
+    return memory == TOKAVG_MEMORY_CUDA || (memory == TOKAVG_MEMORY_AUTO && context.is_device_memory(data));
+  }
+  if (memory != TOKAVG_MEMORY_CUDA) return false;
+  if (find_device(TOKAVG_DEVICE_CUDA) == nullptr) {
     fail(TOKAVG_ERR_NOT_BUILT,
          "%s means GPU memory, but this libtokavg was built without CUDA; build it with "
          "-DTOKAVG_CUDA=ON, or use host memory",
@@ -113,9 +111,24 @@ void refuse_device_memory(FieldName field, std::int32_t memory) {
        field.text().c_str());
 }
 
-ArrayView view_present_array(FieldName field, const tokavg_array_t& array, const Shape& shape,
+void check_device_pointer(const Context& context, FieldName field, const void* pointer, bool on_device) {
+  if (pointer == nullptr) return;
+  static_cast<void>(is_on_device(context, field, pointer, TOKAVG_MEMORY_CUDA));
+  if (!on_device) {
+    fail(TOKAVG_ERR_ARGUMENT, "%s is given, but the arrays of this call are host memory; use the factor on the host",
+         field.text().c_str());
+  }
+}
+
+void check_same_memory(FieldName first, bool on_device, FieldName field, const ArrayView& view) {
+  if (!view || view.on_device == on_device) return;
+  fail(TOKAVG_ERR_ARGUMENT, "%s is %s memory, but %s is %s memory; all arrays of a call lie in one",
+       field.text().c_str(), view.on_device ? "GPU" : "host", first.text().c_str(), on_device ? "GPU" : "host");
+}
+
+ArrayView view_present_array(const Context& context, FieldName field, const tokavg_array_t& array, const Shape& shape,
                              std::initializer_list<std::int32_t> dtypes) {
-  refuse_device_memory(field, array.memory);
+  const bool on_device = is_on_device(context, field, array.data, array.memory);
   if (std::find(dtypes.begin(), dtypes.end(), array.dtype) == dtypes.end()) {
     std::string accepted;
     for (const std::int32_t dtype : dtypes)
@@ -125,6 +138,7 @@ ArrayView view_present_array(FieldName field, const tokavg_array_t& array, const
   }
   ArrayView view;
   view.data = array.data;
+  view.on_device = on_device;
   view.dtype = array.dtype;
   view.col_stride = array.col_stride != 0 ? array.col_stride : shape.depth;
   view.row_stride = array.row_stride;
@@ -136,7 +150,8 @@ ArrayView view_present_array(FieldName field, const tokavg_array_t& array, const
   return view;
 }
 
-LabelsView view_labels(const tokavg_config_t& config, const char* field, const tokavg_labels_t& labels) {
+LabelsView view_labels(const Context& context, const char* field, const tokavg_labels_t& labels) {
+  const tokavg_config_t& config = context.config();
   check_term(config, {field, "term"}, labels.term);
   check_shape(field, labels.rows, labels.cols);
   if (labels.shift < 0) fail(TOKAVG_ERR_ARGUMENT, "%s.shift is %lld; it must be >= 0", field, shown(labels.shift));
@@ -153,17 +168,20 @@ LabelsView view_labels(const tokavg_config_t& config, const char* field, const t
   }
   const Shape shape{labels.rows, labels.cols};
   // All fields at once: filling the struct with zeros first would take longer than counting a short row.
-  return {
+  LabelsView view = {
       .rows = rows_to_walk(labels.rows, labels.cols),
       .cols = labels.cols,
       .shift = labels.shift,
       .ignore_index = config.ignore_index,
       .label_base = labels.label_base,
       .weights_divide = config.divisor == TOKAVG_DIVISOR_WEIGHTS,
-      .labels = view_array({field, "labels"}, labels.labels, shape, {TOKAVG_DTYPE_I32, TOKAVG_DTYPE_I64}),
-      .mask = view_array({field, "mask"}, labels.mask, shape, {TOKAVG_DTYPE_U8}),
-      .weights = view_array({field, "weights"}, labels.weights, shape, {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64}),
+      .labels = view_array(context, {field, "labels"}, labels.labels, shape, {TOKAVG_DTYPE_I32, TOKAVG_DTYPE_I64}),
+      .mask = view_array(context, {field, "mask"}, labels.mask, shape, {TOKAVG_DTYPE_U8}),
+      .weights = view_array(context, {field, "weights"}, labels.weights, shape, {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64}),
   };
+  check_same_memory({field, "labels"}, view.labels.on_device, {field, "mask"}, view.mask);
+  check_same_memory({field, "labels"}, view.labels.on_device, {field, "weights"}, view.weights);
+  return view;
 }
 
 }  // namespace tokavg

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "core/context.hpp"
 #include "core/requests.hpp"
 #include "tokavg/types.h"
 
@@ -31,20 +32,24 @@ std::int64_t rows_to_walk(std::int64_t rows, std::int64_t cols) noexcept;
 void check_term(const tokavg_config_t& config, FieldName field, std::int32_t term);
 void check_kind(FieldName field, std::int32_t value, std::int32_t low, std::int32_t high, const char* constants);
 void check_reserved(FieldName field, std::int64_t value);
-// The host library has no use for a device pointer.
-void refuse_device_pointer(FieldName field, const void* pointer);
-void refuse_device_memory(FieldName field, std::int32_t memory);
+// Whether an array lies in GPU memory: as `memory` says or, with AUTO, the driver. Throws where this context has no use
+// for such.
+bool is_on_device(const Context& context, FieldName field, const void* data, std::int32_t memory);
+// An argument in GPU memory, that only goes with arrays there.
+void check_device_pointer(const Context& context, FieldName field, const void* pointer, bool on_device);
+// All arrays of a call lie in the memory of the first.
+void check_same_memory(FieldName first, bool on_device, FieldName field, const ArrayView& view);
 
-ArrayView view_present_array(FieldName field, const tokavg_array_t& array, const Shape& shape,
+ArrayView view_present_array(const Context& context, FieldName field, const tokavg_array_t& array, const Shape& shape,
                              std::initializer_list<std::int32_t> dtypes);
 
 // An optional array (data NULL: none), its dtype one of those given, strides resolved.
-inline ArrayView view_array(FieldName field, const tokavg_array_t& array, const Shape& shape,
+inline ArrayView view_array(const Context& context, FieldName field, const tokavg_array_t& array, const Shape& shape,
                             std::initializer_list<std::int32_t> dtypes) {
-  return array.data != nullptr ? view_present_array(field, array, shape, dtypes) : ArrayView{};
+  return array.data != nullptr ? view_present_array(context, field, array, shape, dtypes) : ArrayView{};
 }
 
-LabelsView view_labels(const tokavg_config_t& config, const char* field, const tokavg_labels_t& labels);
+LabelsView view_labels(const Context& context, const char* field, const tokavg_labels_t& labels);
 
 std::int64_t size_of(std::int32_t dtype) noexcept;
 const char* dtype_name(std::int32_t dtype) noexcept;

@@ -5,12 +5,12 @@
 
 using namespace tokavg;
 
-tokavg_status_t tokavg_count(tokavg_context_t* ctx, const tokavg_labels_t* labels, tokavg_stream_t) noexcept {
+tokavg_status_t tokavg_count(tokavg_context_t* ctx, const tokavg_labels_t* labels, tokavg_stream_t stream) noexcept {
   return guard(ctx, Blame::kOpenStep, [&](Context& context) {
     context.check_usable();
     const tokavg_labels_t given = read_struct("labels", labels);
     context.count({given.term, (given.flags & TOKAVG_LABELS_SAME_MICROBATCH) != 0,
-                   view_labels(context.config(), "labels", given)});
+                   view_labels(context, "labels", given), stream});
     return TOKAVG_OK;
   });
 }

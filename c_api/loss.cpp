@@ -17,7 +17,7 @@ double multiplier(const char* field, double value) {
   return value == 0 ? 1.0 : value;
 }
 
-void read_loss_labels(const tokavg_config_t& config, const tokavg_loss_t& given, LossRequest& request) {
+void read_loss_labels(const Context& context, const tokavg_loss_t& given, LossRequest& request) {
   if (given.kind != TOKAVG_LOSS_TOKEN_LOSSES) {
     fail(TOKAVG_ERR_ARGUMENT,
          "loss.labels must be NULL for TOKAVG_LOSS_SUM and TOKAVG_LOSS_MEAN: one value has no labels; say how many "
@@ -26,22 +26,25 @@ void read_loss_labels(const tokavg_config_t& config, const tokavg_loss_t& given,
   }
   const tokavg_labels_t labels = read_struct("loss.labels", given.labels);
   request.has_labels = true;
-  request.labels = view_labels(config, "loss.labels", labels);
+  request.labels = view_labels(context, "loss.labels", labels);
   if (labels.term != given.term || labels.rows != given.rows || labels.cols != given.cols) {
     fail(TOKAVG_ERR_ARGUMENT,
          "loss has term %d, rows %lld, cols %lld but loss.labels has term %d, rows %lld, cols %lld; they must be equal",
          given.term, static_cast<long long>(given.rows), static_cast<long long>(given.cols), labels.term,
          static_cast<long long>(labels.rows), static_cast<long long>(labels.cols));
   }
+  if (request.losses) {
+    check_same_memory({"loss", "losses"}, request.losses.on_device, {"loss.labels", "labels"}, request.labels.labels);
+  }
 }
 
-LossRequest read_loss(const tokavg_config_t& config, const tokavg_loss_t* loss) {
+LossRequest read_loss(const Context& context, const tokavg_loss_t* loss) {
+  const tokavg_config_t& config = context.config();
   const tokavg_loss_t given = read_struct("loss", loss);
   LossRequest request;
   check_kind({"loss.kind"}, given.kind, TOKAVG_LOSS_TOKEN_LOSSES, TOKAVG_LOSS_MEAN, "TOKAVG_LOSS_");
   check_term(config, {"loss.term"}, given.term);
   check_reserved({"loss.reserved"}, given.reserved);
-  refuse_device_pointer({"loss.loss_scale_device"}, given.loss_scale_device);
   if (given.kind == TOKAVG_LOSS_MEAN && config.divisor == TOKAVG_DIVISOR_WEIGHTS) {
     fail(TOKAVG_ERR_ARGUMENT,
          "loss.kind is TOKAVG_LOSS_MEAN, but weights are the divisor: a mean does not say over which weights it was "
@@ -63,17 +66,18 @@ LossRequest read_loss(const tokavg_config_t& config, const tokavg_loss_t* loss) 
   const bool reads = request.rows != 0 && request.cols != 0 && (per_token || request.tokens != 0);
   if (reads && given.losses.data == nullptr)
     fail(TOKAVG_ERR_ARGUMENT, "loss.losses.data is NULL; there is nothing to record");
-  request.losses =
-      view_array({"loss", "losses"}, given.losses, {request.rows, request.cols}, {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64});
+  request.losses = view_array(context, {"loss", "losses"}, given.losses, {request.rows, request.cols},
+                              {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64});
   // An empty microbatch may have no address, but what comes back has a type.
-  request.out = {multiplier("loss.loss_scale", given.loss_scale), given.losses.dtype, given.backward_out,
-                 given.sum_out};
+  check_device_pointer(context, {"loss.loss_scale_device"}, given.loss_scale_device, request.losses.on_device);
+  request.out = {given.losses.dtype, given.backward_out, given.sum_out, multiplier("loss.loss_scale", given.loss_scale),
+                 given.loss_scale_device};
   if (request.out.backward != nullptr && given.losses.dtype != TOKAVG_DTYPE_F32 &&
       given.losses.dtype != TOKAVG_DTYPE_F64) {
     fail(TOKAVG_ERR_ARGUMENT, "loss.losses.dtype is %d (%s), so the type of loss.backward_out is not known; set it",
          given.losses.dtype, dtype_name(given.losses.dtype));
   }
-  if (given.labels != nullptr) read_loss_labels(config, given, request);
+  if (given.labels != nullptr) read_loss_labels(context, given, request);
   return request;
 }
 
@@ -85,14 +89,22 @@ double coefficient(const char* field, double value, double most) {
   return value;
 }
 
-void view_outputs(const tokavg_cross_entropy_t& given, CrossEntropy& ce) {
+void view_outputs(const Context& context, const tokavg_cross_entropy_t& given, CrossEntropy& ce) {
   const Shape plain{ce.labels.rows, ce.labels.cols};
   const Shape logits{ce.labels.rows, ce.labels.cols, given.vocab};
-  ce.gradient = view_array({"ce", "gradient_out"}, given.gradient_out, logits,
+  ce.gradient = view_array(context, {"ce", "gradient_out"}, given.gradient_out, logits,
                            {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16});
-  ce.losses = view_array({"ce", "losses_out"}, given.losses_out, plain, {TOKAVG_DTYPE_F32});
-  ce.lse = view_array({"ce", "lse_out"}, given.lse_out, plain, {TOKAVG_DTYPE_F32});
-  ce.argmax = view_array({"ce", "argmax_out"}, given.argmax_out, plain, {TOKAVG_DTYPE_I32});
+  ce.losses = view_array(context, {"ce", "losses_out"}, given.losses_out, plain, {TOKAVG_DTYPE_F32});
+  ce.lse = view_array(context, {"ce", "lse_out"}, given.lse_out, plain, {TOKAVG_DTYPE_F32});
+  ce.argmax = view_array(context, {"ce", "argmax_out"}, given.argmax_out, plain, {TOKAVG_DTYPE_I32});
+  const bool on_device = ce.logits.on_device;
+  if (ce.logits) {
+    check_same_memory({"ce", "logits"}, on_device, {"ce.labels", "labels"}, ce.labels.labels);
+    check_same_memory({"ce", "logits"}, on_device, {"ce", "gradient_out"}, ce.gradient);
+    check_same_memory({"ce", "logits"}, on_device, {"ce", "losses_out"}, ce.losses);
+    check_same_memory({"ce", "logits"}, on_device, {"ce", "lse_out"}, ce.lse);
+    check_same_memory({"ce", "logits"}, on_device, {"ce", "argmax_out"}, ce.argmax);
+  }
   if (!ce.gradient) return;
   if (ce.gradient.dtype != ce.logits.dtype) {
     fail(TOKAVG_ERR_ARGUMENT, "ce.gradient_out.dtype is %s; it must be that of the logits, %s",
@@ -106,14 +118,13 @@ void view_outputs(const tokavg_cross_entropy_t& given, CrossEntropy& ce) {
   }
 }
 
-CrossEntropyRequest read_cross_entropy(const tokavg_config_t& config, const tokavg_cross_entropy_t* ce) {
+CrossEntropyRequest read_cross_entropy(const Context& context, const tokavg_cross_entropy_t* ce) {
   const tokavg_cross_entropy_t given = read_struct("ce", ce);
   CrossEntropyRequest request;
   check_reserved({"ce.reserved"}, given.reserved);
-  refuse_device_pointer({"ce.loss_scale_device"}, given.loss_scale_device);
   const tokavg_labels_t labels = read_struct("ce.labels", given.labels);
   request.term = labels.term;
-  request.ce.labels = view_labels(config, "ce.labels", labels);
+  request.ce.labels = view_labels(context, "ce.labels", labels);
   if (given.vocab < 1 || given.vocab > INT32_MAX) {
     fail(TOKAVG_ERR_ARGUMENT, "ce.vocab is %lld; it must be from 1 to 2^31 - 1", static_cast<long long>(given.vocab));
   }
@@ -121,22 +132,23 @@ CrossEntropyRequest read_cross_entropy(const tokavg_config_t& config, const toka
   if (given.logits.data == nullptr && labels.rows != 0 && labels.cols != 0) {
     fail(TOKAVG_ERR_ARGUMENT, "ce.logits.data is NULL although there are labels");
   }
-  request.ce.logits = view_array({"ce", "logits"}, given.logits, {labels.rows, labels.cols, given.vocab},
+  request.ce.logits = view_array(context, {"ce", "logits"}, given.logits, {labels.rows, labels.cols, given.vocab},
                                  {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16});
   request.ce.label_smoothing = coefficient("ce.label_smoothing", given.label_smoothing, 1.0);
   request.ce.z_loss = coefficient("ce.z_loss", given.z_loss, 1e300);
   request.ce.softcap = coefficient("ce.logit_softcap", given.logit_softcap, 1e300);
-  view_outputs(given, request.ce);
-  request.out = {multiplier("ce.loss_scale", given.loss_scale), TOKAVG_DTYPE_F32, given.backward_out, given.sum_out};
+  view_outputs(context, given, request.ce);
+  check_device_pointer(context, {"ce.loss_scale_device"}, given.loss_scale_device, request.ce.logits.on_device);
+  request.out = {TOKAVG_DTYPE_F32, given.backward_out, given.sum_out, multiplier("ce.loss_scale", given.loss_scale),
+                 given.loss_scale_device};
   return request;
 }
 
-ScaleRequest read_scale(const tokavg_config_t& config, const tokavg_scale_t* scale) {
+ScaleRequest read_scale(const Context& context, const tokavg_scale_t* scale) {
   const tokavg_scale_t given = read_struct("scale", scale);
   ScaleRequest request;
-  check_term(config, {"scale.term"}, given.term);
+  check_term(context.config(), {"scale.term"}, given.term);
   check_kind({"scale.kind"}, given.kind, TOKAVG_FACTOR_SCALE, TOKAVG_FACTOR_MICROBATCH, "TOKAVG_FACTOR_");
-  refuse_device_pointer({"scale.factor_device"}, given.factor_device);
   request.term = given.term;
   request.kind = given.kind;
   request.factor = multiplier("scale.factor", given.factor);
@@ -162,38 +174,50 @@ ScaleRequest read_scale(const tokavg_config_t& config, const tokavg_scale_t* sca
       fail(TOKAVG_ERR_ARGUMENT, "%s.count is %lld; it must be >= 0", name.c_str(), static_cast<long long>(item.count));
     if (item.data == nullptr && item.count != 0) fail(TOKAVG_ERR_ARGUMENT, "%s.data is NULL", name.c_str());
     const tokavg_array_t array{item.data, item.dtype, item.memory, 0, 0};
-    const ArrayView view = view_array({name.c_str()}, array, {1, item.count},
+    const ArrayView view = view_array(context, {name.c_str()}, array, {1, item.count},
                                       {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16});
-    if (item.count != 0) request.items.push_back({view, item.count});
+    if (item.count == 0) continue;
+    if (request.items.empty()) request.on_device = view.on_device;
+    check_same_memory({"scale.items[0]"}, request.on_device, {name.c_str()}, view);
+    request.items.push_back({view, item.count});
   }
+  check_device_pointer(context, {"scale.factor_device"}, given.factor_device,
+                       request.on_device || request.items.empty());
+  request.factor_device = given.factor_device;
   return request;
 }
 
 }  // namespace
 
 tokavg_status_t tokavg_loss(tokavg_context_t* ctx, tokavg_ticket_t ticket, const tokavg_loss_t* loss,
-                            tokavg_stream_t) noexcept {
+                            tokavg_stream_t stream) noexcept {
   return guard(ctx, blame_of(ticket), [&](Context& context) {
     context.check_usable();
-    context.loss(ticket, read_loss(context.config(), loss));
+    LossRequest request = read_loss(context, loss);
+    request.stream = stream;
+    context.loss(ticket, request);
     return TOKAVG_OK;
   });
 }
 
 tokavg_status_t tokavg_cross_entropy(tokavg_context_t* ctx, tokavg_ticket_t ticket, const tokavg_cross_entropy_t* ce,
-                                     tokavg_stream_t) noexcept {
+                                     tokavg_stream_t stream) noexcept {
   return guard(ctx, blame_of(ticket), [&](Context& context) {
     context.check_usable();
-    context.cross_entropy(ticket, read_cross_entropy(context.config(), ce));
+    CrossEntropyRequest request = read_cross_entropy(context, ce);
+    request.stream = stream;
+    context.cross_entropy(ticket, request);
     return TOKAVG_OK;
   });
 }
 
 tokavg_status_t tokavg_scale(tokavg_context_t* ctx, tokavg_ticket_t ticket, const tokavg_scale_t* scale,
-                             tokavg_stream_t) noexcept {
+                             tokavg_stream_t stream) noexcept {
   return guard(ctx, blame_of(ticket), [&](Context& context) {
     context.check_usable();
-    context.scale(ticket, read_scale(context.config(), scale));
+    ScaleRequest request = read_scale(context, scale);
+    request.stream = stream;
+    context.scale(ticket, request);
     return TOKAVG_OK;
   });
 }

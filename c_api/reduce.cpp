@@ -31,7 +31,7 @@ ReduceRequest read_options(const tokavg_reduce_t* options) {
 
 }  // namespace
 
-tokavg_status_t tokavg_reduce(tokavg_context_t* ctx, const tokavg_reduce_t* options, tokavg_stream_t,
+tokavg_status_t tokavg_reduce(tokavg_context_t* ctx, const tokavg_reduce_t* options, tokavg_stream_t stream,
                               tokavg_ticket_t* ticket_out) noexcept {
   if (ticket_out != nullptr) *ticket_out = 0;
   return guard(ctx, Blame::kNothing, [&](Context& context) {
@@ -41,6 +41,7 @@ tokavg_status_t tokavg_reduce(tokavg_context_t* ctx, const tokavg_reduce_t* opti
       if (ticket_out == nullptr) fail(TOKAVG_ERR_ARGUMENT, "ticket_out is NULL; pass the address of a tokavg_ticket_t");
       request = read_options(options);
     });
+    request.stream = stream;
     const tokavg_ticket_t ticket = context.reduce(request, wrong);
     if (ticket_out != nullptr) *ticket_out = ticket;
     if (wrong) throw *wrong;
@@ -48,9 +49,9 @@ tokavg_status_t tokavg_reduce(tokavg_context_t* ctx, const tokavg_reduce_t* opti
   });
 }
 
-tokavg_status_t tokavg_flush(tokavg_context_t* ctx, tokavg_stream_t) noexcept {
-  return guard(ctx, Blame::kNothing, [](Context& context) {
-    context.flush();
+tokavg_status_t tokavg_flush(tokavg_context_t* ctx, tokavg_stream_t stream) noexcept {
+  return guard(ctx, Blame::kNothing, [&](Context& context) {
+    context.flush(stream);
     return TOKAVG_OK;
   });
 }

@@ -43,12 +43,12 @@ tokavg_status_t tokavg_factor(tokavg_context_t* ctx, tokavg_ticket_t ticket, int
 }
 
 tokavg_status_t tokavg_factor_device(tokavg_context_t* ctx, tokavg_ticket_t ticket, int32_t term, int32_t kind,
-                                     tokavg_stream_t, const float** factor_out) noexcept {
-  return guard(ctx, Blame::kNothing, [&](Context& context) -> tokavg_status_t {
+                                     tokavg_stream_t stream, const float** factor_out) noexcept {
+  return guard(ctx, Blame::kNothing, [&](Context& context) {
     if (factor_out == nullptr) fail(TOKAVG_ERR_ARGUMENT, "factor_out is NULL; pass the address of a pointer");
     check_term(context.config(), {"term"}, term);
     check_kind({"kind"}, kind, TOKAVG_FACTOR_SCALE, TOKAVG_FACTOR_MICROBATCH, "TOKAVG_FACTOR_");
-    context.factor_device(ticket);
+    *factor_out = context.factor_device(ticket, term, kind, stream);
     return TOKAVG_OK;
   });
 }

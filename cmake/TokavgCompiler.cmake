@@ -18,14 +18,15 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 
 # The same bits everywhere: a fused multiply-add would round once where the contract rounds twice.
-add_compile_options(-ffp-contract=off)
+add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)
 
 add_library(tokavg_warnings INTERFACE)
 target_compile_options(tokavg_warnings INTERFACE
-    -Wall -Wextra -Wconversion -Wshadow
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wall> $<$<COMPILE_LANGUAGE:C,CXX>:-Wextra>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wconversion> $<$<COMPILE_LANGUAGE:C,CXX>:-Wshadow>
     # g++ 12 warns about its own std::string: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
     $<$<CXX_COMPILER_ID:GNU>:$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>>
-    $<$<BOOL:${TOKAVG_WERROR}>:-Werror>)
+    $<$<AND:$<BOOL:${TOKAVG_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
 
 if(TOKAVG_SANITIZE)
     # The optimiser sees uninitialised values in the sanitizers' own instrumentation.

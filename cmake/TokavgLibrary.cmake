@@ -11,7 +11,7 @@ set_target_properties(tokavg PROPERTIES
     SOVERSION ${TOKAVG_ABI_VERSION}
     LINKER_LANGUAGE CXX
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-target_link_libraries(tokavg PRIVATE tokavg_objects)
+target_link_libraries(tokavg PRIVATE tokavg_objects tokavg_backends)
 target_include_directories(tokavg PUBLIC
     "$<BUILD_INTERFACE:${TOKAVG_PUBLIC_INCLUDES}>"
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

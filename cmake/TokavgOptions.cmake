@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every option of the build, and the refusal of those that this release does not have.
+# Every option of the build.
 
 function(tokavg_tristate name help)
     set(${name} AUTO CACHE STRING "${help} (AUTO, ON, OFF)")
@@ -18,17 +18,11 @@ endfunction()
 tokavg_tristate(TOKAVG_CUDA "Build the CUDA device")
 tokavg_tristate(TOKAVG_NCCL "Build the NCCL transport")
 tokavg_tristate(TOKAVG_MPI "Build the MPI transport and a plugin for each MPI that is found")
-if(TOKAVG_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "TOKAVG_CUDA=ON: the CUDA device is not part of this release; use AUTO or OFF")
-endif()
-if(TOKAVG_NCCL STREQUAL "ON")
-    message(FATAL_ERROR "TOKAVG_NCCL=ON: the NCCL transport is not part of this release; use AUTO or OFF")
-endif()
-
 option(TOKAVG_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TOKAVG_BUILD_TOOLS "Build the tokavg command" ${PROJECT_IS_TOP_LEVEL})
 option(TOKAVG_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TOKAVG_BUILD_BENCH "Build the benchmarks (scripts/bench)" OFF)
+option(TOKAVG_BUILD_GPU_CHECK "Build what scripts/gpu-check runs on a GPU" OFF)
 option(TOKAVG_WERROR "Treat compiler warnings as errors" OFF)
 set(TOKAVG_SANITIZE "" CACHE STRING "Argument of -fsanitize=, for example address,undefined or thread")
 

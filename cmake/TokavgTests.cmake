@@ -60,7 +60,7 @@ endfunction()
 # tokavg_add_internal_test_program(target sources...): linked to the objects instead, so it sees the internals.
 function(tokavg_add_internal_test_program target)
     add_executable(${target} ${ARGN})
-    target_link_libraries(${target} PRIVATE tokavg_test_support tokavg_objects)
+    target_link_libraries(${target} PRIVATE tokavg_test_support tokavg_objects tokavg_backends)
 endfunction()
 
 # The sources of the shims that a file includes: tests/support/internal*.h.

@@ -65,6 +65,9 @@
  *   a failed context (see status.h), TOKAVG_ERR_STATE (finalized, or in a child process after fork),
  *   TOKAVG_ERR_MEMORY, TOKAVG_ERR_INTERNAL and, where it is given GPU memory or a device pointer and the library was
  *   built without CUDA, TOKAVG_ERR_NOT_BUILT. These are not repeated below.
+ * - **GPUs**: with config.device CUDA, arrays may be GPU memory. Such calls enqueue their work on `stream` and return; the
+ *   calls of a context run in the order in which they are made, whatever their streams. They may be captured into a
+ *   CUDA graph (docs/cuda.md). All arrays of a call lie in one memory.
  * - **Errors** come with a text: tokavg_last_error().
  * - **Environment**: tokavg_init() reads TOKAVG_TIMEOUT_MS, TOKAVG_WARN_MS, TOKAVG_PROGRESS (auto, thread, caller),
  *   TOKAVG_TRANSPORT (auto, nccl), TOKAVG_IN_FLIGHT, TOKAVG_HOST_THREADS, TOKAVG_SIMD (auto, avx512, avx2, neon,
@@ -294,6 +297,8 @@ TOKAVG_API tokavg_status_t tokavg_discard(tokavg_context_t *ctx) TOKAVG_NOEXCEPT
  * @retval TOKAVG_ERR_ARGUMENT an option is out of range, or ticket_out is NULL (the step is closed as failed)
  * @retval TOKAVG_ERR_UNSUPPORTED unknown bytes in options (the step is closed as failed)
  * @retval TOKAVG_ERR_TIMEOUT the oldest step did not complete in time
+ * @retval TOKAVG_ERR_STATE stream is being captured while messages of earlier steps, or losses of theirs, are on their
+ *         way (nothing is closed), or too many captured steps are kept
  * @collective
  * @blocking only when all of config.in_flight tickets are in use by unfinished reductions, at most timeout_ms
  * @threadsafety the context's thread
@@ -315,6 +320,7 @@ TOKAVG_API tokavg_status_t tokavg_reduce(tokavg_context_t *ctx, const tokavg_red
  * @param stream CUDA losses: their stream; else ignored
  * @retval TOKAVG_OK begun
  * @retval TOKAVG_ERR_TIMEOUT too many messages were in flight and the oldest did not complete in time
+ * @retval TOKAVG_ERR_STATE stream is being captured
  * @collective
  * @blocking only when 2 * config.in_flight messages are unfinished, at most timeout_ms
  * @threadsafety the context's thread
@@ -349,6 +355,9 @@ TOKAVG_API tokavg_status_t tokavg_progress(tokavg_context_t *ctx) TOKAVG_NOEXCEP
  * @param ctx the context
  * @param ticket a ticket that is kept
  * @param what TOKAVG_WAIT_COUNT or TOKAVG_WAIT_LOSS
+ * A ticket that was closed in a CUDA graph's capture has the numbers of the latest finished replay, and is
+ * TOKAVG_PENDING, also after the deadline, where none has finished.
+ *
  * @param timeout_ms 0: only ask; > 0: wait so long, then TOKAVG_PENDING; -1: wait until the deadline
  * @param result_out NULL, or a result whose struct_size is set; filled in also with PEER, OVERFLOW, WEIGHT, COPIES,
  *        DESYNC and TIMEOUT as far as it is known, and with TOKAVG_PENDING
@@ -398,7 +407,7 @@ TOKAVG_API tokavg_status_t tokavg_factor(tokavg_context_t *ctx, tokavg_ticket_t 
  * @param factor_out receives an address in device memory; not NULL
  * @retval TOKAVG_OK written; the value is ready in stream order, NaN where the step failed
  * @retval TOKAVG_ERR_NOT_BUILT the library was built without CUDA
- * @retval TOKAVG_ERR_STATE the context works on the host
+ * @retval TOKAVG_ERR_STATE the context works on the host, or stream is being captured and the ticket was closed before
  * @threadsafety the context's thread
  * @stream work enqueued on stream afterwards sees the value
  * @ownership the float is the library's and lives as long as the ticket

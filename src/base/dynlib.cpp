@@ -55,11 +55,26 @@ Dynlib Dynlib::load_for_good(const std::string& path, int status_on_failure) {
   return Dynlib(handle);
 }
 
+Dynlib Dynlib::try_to_load_for_good(const std::string& file, std::string& reason) {
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle != nullptr) return Dynlib(handle);
+  const char* text = dlerror();
+  reason = text == nullptr ? file : text;
+  return {};
+}
+
 void* Dynlib::symbol(const char* name) const noexcept {
   return handle_ == nullptr ? nullptr : dlsym(handle_.get(), name);
 }
 
 void* find_symbol_in_process(const char* name) noexcept { return dlsym(RTLD_DEFAULT, name); }
+
+void keep_loaded(const void* address) noexcept {
+  Dl_info info{};
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return;
+  void* handle = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
+  if (handle != nullptr) dlclose(handle);
+}
 
 std::string file_of_address(const void* address) {
   Dl_info info{};

@@ -6,7 +6,7 @@
 
 namespace tokavg {
 
-// Libraries that are found while the program runs: MPI plugins, later NCCL.
+// Libraries that are found while the program runs: MPI plugins, NCCL.
 //
 // A Dynlib holds a reference to a library; the last copy gives it back.
 class Dynlib {
@@ -20,6 +20,10 @@ class Dynlib {
   // neither the current directory nor LD_LIBRARY_PATH can choose. Throws Error(status, the loader's reason).
   static Dynlib load_for_good(const std::string& path, int status_on_failure);
 
+  // The same for a path or for the name of a file that the system's loader looks for; where it cannot be loaded, the
+  // result is empty and `reason` says why.
+  static Dynlib try_to_load_for_good(const std::string& file, std::string& reason);
+
   explicit operator bool() const noexcept { return handle_ != nullptr; }
   // NULL when the library has no such symbol.
   [[nodiscard]] void* symbol(const char* name) const noexcept;
@@ -32,6 +36,10 @@ class Dynlib {
 
 // A symbol of the program or of any library that it loaded globally; NULL when there is none.
 void* find_symbol_in_process(const char* name) noexcept;
+
+// Keeps the library that this address is in loaded until the process ends, for threads that run its code. Does nothing
+// where it is part of the program itself.
+void keep_loaded(const void* address) noexcept;
 
 // The absolute path of the file that the code or data at this address came from; empty when it is not known.
 std::string file_of_address(const void* address);

@@ -70,10 +70,9 @@ void check_copies(const Settings& settings, std::span<const std::uint64_t> words
 
 std::vector<std::uint64_t> offer(const Settings& settings, std::int32_t rank, bool failed) {
   std::vector<std::uint64_t> words(kHandshakeWords, 0);
-  const std::span<std::uint64_t> all(words);
-  add_roll(all.subspan<kWire, kRollWords>(), wire_hash(), rank);
+  add_roll(&words[kWire], wire_hash(), rank);
   if (failed) {
-    add_roll(all.subspan<kFailed, kRollWords>(), 1, rank);
+    add_roll(&words[kFailed], 1, rank);
     return words;
   }
   if (settings.config.asks_only == 0) {
@@ -82,7 +81,7 @@ std::vector<std::uint64_t> offer(const Settings& settings, std::int32_t rank, bo
   }
   std::size_t at = kFields;
   for (const Field& field : fields_of(settings)) {
-    add_roll(std::span<std::uint64_t, kRollWords>(&words[at], kRollWords), mix(at, field.value), rank);
+    add_roll(&words[at], mix(at, field.value), rank);
     at += kRollWords;
   }
   return words;

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "build_options.hpp"
+#include "core/messenger.hpp"
 
 namespace tokavg {
 namespace {
@@ -45,34 +45,24 @@ std::unique_ptr<Transport> open_transport(const Settings& settings) {
                               std::clamp(c.in_flight, 2, 16)};
   options.max_words = static_cast<std::int64_t>(std::max(kHandshakeWords, largest.words()));
   options.plugin_path = settings.plugin_path;
+  options.nccl_path = settings.nccl_path;
+  options.device_index = c.device_index;
+  options.own_communicator = (c.flags & TOKAVG_CONFIG_NCCL_OWN) != 0;
   // An unknown transport is this rank's own mistake: check_settings finds it, and the handshake tells the others.
   const bool known = c.transport == TOKAVG_TRANSPORT_AUTO || c.transport == TOKAVG_TRANSPORT_NCCL;
-  const std::int32_t transport = known ? c.transport : static_cast<std::int32_t>(TOKAVG_TRANSPORT_AUTO);
-  for (const TransportFactory* factory : transport_factories()) {
-    if (factory->serves(c.comm_kind, transport)) return factory->open(options);
-  }
-  if (c.comm_kind == TOKAVG_COMM_NCCL || c.transport == TOKAVG_TRANSPORT_NCCL) {
-    fail(TOKAVG_ERR_NOT_BUILT, "this libtokavg was built without NCCL (it has: %s); build it with -DTOKAVG_NCCL=ON",
-         kBuildTransports);
-  }
-  fail(TOKAVG_ERR_NOT_BUILT, "this libtokavg was built without MPI (it has: %s); build it with -DTOKAVG_MPI=ON",
-       kBuildTransports);
+  options.transport = known ? c.transport : static_cast<std::int32_t>(TOKAVG_TRANSPORT_AUTO);
+  return open_transport(options);
 }
 
-std::unique_ptr<Device> make_device(const Settings& settings) {
-  // AUTO becomes CUDA only where a GPU can be used; that choice comes with the CUDA device.
-  const std::int32_t wanted = settings.config.device == TOKAVG_DEVICE_AUTO
-                                  ? static_cast<std::int32_t>(TOKAVG_DEVICE_HOST)
-                                  : settings.config.device;
-  for (const DeviceFactory* factory : device_factories()) {
-    if (factory->kind == wanted) {
-      return factory->make(DeviceOptions{settings.config.device_index, settings.config.host_threads, settings.simd});
-    }
-  }
-  fail(TOKAVG_ERR_NOT_BUILT,
-       "config.device is TOKAVG_DEVICE_CUDA, but this libtokavg was built without CUDA (it has: %s); "
-       "build it with -DTOKAVG_CUDA=ON, or use TOKAVG_DEVICE_HOST",
-       kBuildDevices);
+DeviceOptions device_options(const Settings& settings) {
+  const tokavg_config_t& c = settings.config;
+  DeviceOptions options;
+  options.device_index = c.device_index;
+  options.host_threads = c.host_threads;
+  options.terms = c.terms;
+  options.in_flight = c.in_flight;
+  options.simd = settings.simd;
+  return options;
 }
 
 }  // namespace
@@ -85,12 +75,22 @@ Context::~Context() {
   // Sums in flight are given up before the channel that carries them goes.
   if (process_ != getpid()) {
     // A child after fork: whatever the transport holds is the parent's, and stays untouched.
-    if (messenger_) static_cast<void>(new (std::nothrow) Messenger(std::move(*messenger_)));
+    static_cast<void>(courier_.release());
+    static_cast<void>(service_.release());
+    static_cast<void>(streams_.release());
     static_cast<void>(transport_.release());
     static_cast<void>(device_.release());
     return;
   }
-  messenger_.reset();
+  if (service_) {
+    // Sums that a stream still waits for would keep it for ever.
+    const bool unfinished = (courier_ && courier_->in_flight() != 0) || !service_->idle();
+    service_->stop();
+    if (unfinished && transport_->stream_sums() != nullptr) transport_->stream_sums()->cancel();
+  }
+  courier_.reset();
+  service_.reset();
+  streams_.reset();
   transport_.reset();
 }
 
@@ -101,24 +101,43 @@ std::unique_ptr<Context> Context::open(const Settings& settings) {
   context->transport_ = open_transport(settings);
   const std::optional<Error> failure = caught([&] {
     check_settings(settings);
-    context->device_ = make_device(settings);
+    context->make_devices();
   });
   context->agree(begin, failure);
+  if (context->streams_) context->open_streams();
   return context;
+}
+
+void Context::make_devices() {
+  const DeviceOptions options = device_options(settings_);
+  device_ = find_device(TOKAVG_DEVICE_HOST)->make(options);
+  const std::int32_t wanted = settings_.config.device;
+  if (wanted == TOKAVG_DEVICE_HOST) return;
+  const bool may_serve = transport_->stream_sums() != nullptr || transport_->abort_from_any_thread();
+  for (const DeviceFactory* factory : device_factories()) {
+    if (factory->make_streams == nullptr) continue;
+    if (wanted == TOKAVG_DEVICE_AUTO && !(may_serve && factory->usable())) continue;
+    streams_ = factory->make_streams(options);
+    if (may_serve) return start_service();
+    fail(TOKAVG_ERR_UNSUPPORTED,
+         "config.device is TOKAVG_DEVICE_CUDA, but sums over this communicator advance only in calls of the context's "
+         "own thread, which may be elsewhere while the GPU waits; initialise MPI with MPI_THREAD_MULTIPLE, give a "
+         "caller's table TOKAVG_TRANSPORT_CAN_ANY_THREAD, or set config.transport to TOKAVG_TRANSPORT_NCCL");
+  }
 }
 
 void Context::agree(Clock::time_point begin, const std::optional<Error>& own_failure) {
   // Not checked yet where this rank has failed.
   const Patience patience{std::clamp<std::int64_t>(settings_.config.timeout_ms, 1, INT32_MAX),
                           std::clamp<std::int64_t>(settings_.config.warn_ms, 1, INT32_MAX)};
-  messenger_.emplace(*transport_, patience, aborted_,
-                     [this](const std::string& text) { log(TOKAVG_LOG_WARNING, text); });
+  courier_ = std::make_unique<Messenger>(*transport_, patience, aborted_,
+                                         [this](const std::string& text) { log(TOKAVG_LOG_WARNING, text); });
   Message hello;
   hello.name = "tokavg_init";
   hello.asked = begin;  // one deadline for all of tokavg_init, opening the transport included
   hello.words = offer(settings_, transport_->rank(), own_failure.has_value());
-  messenger_->post(std::move(hello));
-  messenger_->wait(0, -1, [&](const Message& arrived) {
+  courier_->post(std::move(hello));
+  courier_->wait(0, -1, [&](const Message& arrived) {
     agreed_ = conclude(settings_, arrived.words, transport_->ranks(), own_failure);
   });
   const tokavg_config_t& c = settings_.config;
@@ -146,7 +165,8 @@ void Context::finalize() {
   check_process();
   make_room();
   send_finalize();
-  messenger_->wait(sequence_, -1, [this](const Message& message) { receive(message); });
+  courier_->wait(sequence_, -1, [this](const Message& message) { receive(message); });
+  if (service_) service_->stop();
   const std::lock_guard lock(closing_);
   finalized_ = true;
   transport_->close();
@@ -214,6 +234,7 @@ void Context::die(const Error& error) noexcept {
                      (error.status() == TOKAVG_ERR_ABORTED && !aborted_);
   try {
     if (!known && !finalized_) transport_->abort();
+    if (courier_) courier_->give_up(error);
   } catch (...) {
     // As far as they can be told.
   }

@@ -6,18 +6,20 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/agreement.hpp"
+#include "core/courier.hpp"
 #include "core/factor.hpp"
-#include "core/messenger.hpp"
 #include "core/requests.hpp"
 #include "core/settings.hpp"
 #include "core/step.hpp"
+#include "core/stream_service.hpp"
 
 namespace tokavg {
 
@@ -54,12 +56,12 @@ class Context {
 
   // `wrong`: why the options could not be read; the step is closed as failed then.
   tokavg_ticket_t reduce(const ReduceRequest& request, std::optional<Error> wrong);
-  void flush();
+  void flush(Stream stream);
   void progress();
 
   tokavg_status_t wait(tokavg_ticket_t ticket, std::int32_t what, std::int64_t timeout_ms, tokavg_result_t* result);
   double factor(tokavg_ticket_t ticket, std::int32_t term, std::int32_t kind);
-  [[noreturn]] void factor_device(tokavg_ticket_t ticket);
+  const float* factor_device(tokavg_ticket_t ticket, std::int32_t term, std::int32_t kind, Stream stream);
 
   void loss(tokavg_ticket_t ticket, const LossRequest& request);
   void cross_entropy(tokavg_ticket_t ticket, CrossEntropyRequest request);
@@ -67,6 +69,9 @@ class Context {
   void release(tokavg_ticket_t ticket);
 
   [[nodiscard]] const tokavg_config_t& config() const noexcept { return settings_.config; }
+  // Whether calls may hand in GPU memory, and whether this is such.
+  [[nodiscard]] bool works_on_streams() const noexcept { return streams_ != nullptr; }
+  [[nodiscard]] bool is_device_memory(const void* pointer) const;
   [[nodiscard]] const std::string& last_text() const noexcept { return last_text_; }
   [[nodiscard]] std::string describe() const;
 
@@ -77,20 +82,22 @@ class Context {
 
  private:
   explicit Context(const Settings& settings);
+  void make_devices();
   void agree(Clock::time_point begin, const std::optional<Error>& own_failure);
   void die(const Error& error) noexcept;
   [[nodiscard]] bool logs(std::int32_t level) const noexcept;
   void log(std::int32_t level, const std::string& text) const noexcept;
 
   void check_counting() const;
+  void begin_microbatches(std::uint64_t microbatches);
   void check_process();
   void check_factors(double accumulation_divisor, const char* where) const;
   void make_room();
   void send_finalize();
-  void close_step(const ReduceRequest& options, const std::optional<Error>& wrong);
-  void post(MessageKind kind, const std::string& name, std::optional<std::uint64_t> roll,
-            const std::optional<Error>& failure);
-  [[nodiscard]] std::uint64_t roll(MessageKind kind, const ReduceRequest& options) const noexcept;
+  void close_step(const ReduceRequest& options, const std::optional<Error>& wrong, bool captured);
+  void post(MessageKind kind, const std::string& name, const Roll& roll, bool roll_known,
+            const std::optional<Error>& failure, Stream stream);
+  [[nodiscard]] Roll roll(MessageKind kind, const ReduceRequest& options) const noexcept;
 
   // receive.cpp
   void receive(const Message& message);
@@ -99,6 +106,21 @@ class Context {
   void audit(const Message& message);
   void retire(const Message& message);
   bool wait_for(Step& step, std::uint64_t sequence, std::int64_t limit_ms);
+
+  // streams.cpp
+  void start_service();
+  void open_streams();
+  void check_before_capture();
+  void place(Step& step, bool captured);
+  StreamPart stream_part(MessageKind kind, const Roll& roll, bool roll_known, Stream stream);
+  void begin_replay(Step& step, const StreamPart& part) noexcept;
+  [[nodiscard]] Step* step_in_slot(const Message& message, std::size_t slot) noexcept;
+  Step& find_on_stream(tokavg_ticket_t ticket, Stream stream);
+  std::int32_t stream_slot(tokavg_ticket_t ticket, bool applies_factor, Stream stream);
+  void record_on_stream(tokavg_ticket_t ticket, bool applies_factor, bool records);
+  void stream_loss(tokavg_ticket_t ticket, const LossRequest& request);
+  void stream_cross_entropy(tokavg_ticket_t ticket, const CrossEntropyRequest& request);
+  void stream_scale(tokavg_ticket_t ticket, const ScaleRequest& request);
 
   // result.cpp
   Step& find(tokavg_ticket_t ticket);               // of the caller's tickets; throws ARGUMENT or STALE
@@ -112,14 +134,18 @@ class Context {
   // loss.cpp
   struct Recording;
   Recording begin_recording(tokavg_ticket_t ticket, std::int32_t term, const LossOutputs& out, bool gradient);
+  static void check_not_scaled_after(const Step& step);
+  static void check_not_scaled_before(const Step& step, std::int32_t kind);
   void record(const Recording& recording, std::int32_t term, const TermLosses& losses);
   void give_back(const LossOutputs& out, const Recorded& recorded, double factor);
   Recorded single_value(const LossRequest& request, const Recording& recording, TermLosses& losses);
 
   Settings settings_;
   std::unique_ptr<Transport> transport_;
-  std::unique_ptr<Device> device_;
-  std::optional<Messenger> messenger_;
+  std::unique_ptr<Device> device_;          // the host
+  std::unique_ptr<StreamDevice> streams_;   // nullptr: the context works on the host
+  std::unique_ptr<StreamService> service_;  // of streams_
+  std::unique_ptr<Courier> courier_;
   MessageLayout layout_;
   FactorRule rule_;
   Agreed agreed_;
@@ -129,7 +155,13 @@ class Context {
   std::optional<Error> open_failure_;    // since the last reduce
   std::optional<Error> closed_failure_;  // since the last message
 
-  std::deque<Step> steps_;  // ascending by ticket
+  // Ascending by ticket; captured ones stay until they are released. A list: a step that is waited for stays where it
+  // is.
+  std::list<Step> steps_;
+  std::int64_t eager_steps_ = 0;
+  std::int64_t eager_messages_ = 0;
+  std::vector<bool> captured_places_;  // which of the device's slots for captured steps are taken
+  bool unsent_on_device_ = false;      // losses of closed steps that no message has carried
   tokavg_ticket_t newest_ = 0;
   std::uint64_t sequence_ = 0;
   std::int64_t unaudited_steps_ = 0;

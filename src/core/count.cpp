@@ -12,6 +12,12 @@ void Context::check_counting() const {
   if (done_) fail(TOKAVG_ERR_STATE, "this rank said TOKAVG_REDUCE_DONE: it has no data any more and may not count");
 }
 
+// Counted by the host: the device has to know where one ends that may be dropped.
+void Context::begin_microbatches(std::uint64_t microbatches) {
+  open_.begin(microbatches);
+  if (streams_ && microbatches != 0) streams_->begin_microbatch();
+}
+
 void Context::count(const CountRequest& request) {
   check_usable();
   check_counting();
@@ -20,8 +26,14 @@ void Context::count(const CountRequest& request) {
          "labels.flags has TOKAVG_LABELS_SAME_MICROBATCH, but no microbatch was begun in this step; count "
          "the first labels of a microbatch without the flag");
   }
+  const bool begins = !request.same_microbatch;
+  if (request.labels.labels.on_device) {
+    open_.begin(begins ? 1 : 0);
+    streams_->count(request.labels, request.term, begins, request.stream);
+    return;
+  }
   const Counted counted = device_->count(request.labels);
-  open_.begin(request.same_microbatch ? 0 : 1);
+  begin_microbatches(begins ? 1 : 0);
   open_.add(request.term, static_cast<std::uint64_t>(counted.tokens),
             static_cast<std::uint64_t>(counted.weighted_tokens), counted.weights);
 }
@@ -41,7 +53,7 @@ void Context::count_add(std::int32_t term, std::int64_t tokens, double weight_su
          "microbatches is 0, but no microbatch was begun in this step that the tokens could belong to; pass 1 with the "
          "first counts of a microbatch");
   }
-  open_.begin(static_cast<std::uint64_t>(microbatches));
+  begin_microbatches(static_cast<std::uint64_t>(microbatches));
   FixedSum weights;
   weights.add(weight_sum);
   open_.add(term, static_cast<std::uint64_t>(tokens), weight_sum != 0 ? static_cast<std::uint64_t>(tokens) : 0,
@@ -52,6 +64,7 @@ void Context::discard() {
   check_usable();
   check_counting();
   open_.discard();
+  if (streams_) streams_->drop_microbatch();
 }
 
 }  // namespace tokavg

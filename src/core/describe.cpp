@@ -16,16 +16,23 @@ Json library_facts() {
   Json facts;
   facts["version"] = TOKAVG_VERSION_STRING;
   facts["abi"] = TOKAVG_ABI_VERSION;
-  facts["build"] = {
-      {"type", kBuildType}, {"compiler", kBuildCompiler}, {"sanitizer", kBuildSanitizer},     {"cuda", kBuildCuda},
-      {"nccl", kBuildNccl}, {"mpi", kBuildMpi},           {"mpi_flavours", kBuildMpiFlavours}};
+  const auto has = [](const char* transport) {
+    return ("," + transport_names() + ",").find("," + std::string(transport) + ",") != std::string::npos;
+  };
+  facts["build"] = {{"type", kBuildType},
+                    {"compiler", kBuildCompiler},
+                    {"sanitizer", kBuildSanitizer},
+                    {"cuda", find_device(TOKAVG_DEVICE_CUDA) != nullptr},
+                    {"nccl", has("nccl")},
+                    {"mpi", has("mpi")},
+                    {"mpi_flavours", kBuildMpiFlavours}};
   facts["devices"] = Json::object();
   for (const DeviceFactory* factory : device_factories()) {
-    facts["devices"][factory->name] = Json::parse(factory->describe());
+    if (factory->describe != nullptr) facts["devices"][factory->name] = Json::parse(factory->describe());
   }
   facts["transports"] = Json::object();
   for (const TransportFactory* factory : transport_factories()) {
-    facts["transports"][factory->name] = Json::parse(factory->describe());
+    if (factory->describe != nullptr) facts["transports"][factory->name] = Json::parse(factory->describe());
   }
   return facts;
 }
@@ -62,7 +69,7 @@ std::string Context::describe() const {
   facts["ranks"] = transport_->ranks();
   facts["label_ranks"] = agreed_.label_ranks;
   facts["transport"] = Json::parse(transport_->describe());
-  facts["device"] = Json::parse(device_->describe());
+  facts["device"] = Json::parse(streams_ ? streams_->describe() : device_->describe());
   facts["steps"] = newest_;
   facts["steps_without_audit"] = unaudited_steps_;
   facts["failed"] = dead_ ? Json(dead_->text()) : Json(nullptr);

@@ -7,20 +7,10 @@ namespace tokavg {
 
 double quiet_nan() noexcept { return std::bit_cast<double>(std::uint64_t{0x7ff8000000000000U}); }
 
-double divisor(const FactorRule& rule, const TermCounts& counts, double weight_sum) noexcept {
-  return rule.weights_divide ? weight_sum : static_cast<double>(counts.tokens);
-}
-
 double factor(const FactorRule& rule, const Step& step, std::int32_t term, std::int32_t kind) noexcept {
-  const double a = step.accumulation_divisor;
-  const double g = rule.gradients_averaged ? static_cast<double>(rule.gradient_ranks) : 1.0;
-  if (kind == TOKAVG_FACTOR_MICROBATCH) {
-    const auto m = static_cast<double>(step.sums.microbatches);
-    return m == 0 ? 0.0 : g * a * static_cast<double>(rule.microbatch_shards) / m;
-  }
+  if (kind == TOKAVG_FACTOR_MICROBATCH) return rule.microbatch(step.sums.microbatches, step.accumulation_divisor);
   const double z = step.divisors[static_cast<std::size_t>(term)];
-  if (z == 0) return 0.0;
-  return kind == TOKAVG_FACTOR_REPORT ? 1.0 / z : g * a / z;
+  return kind == TOKAVG_FACTOR_REPORT ? FactorRule::report(z) : rule.scale(z, step.accumulation_divisor);
 }
 
 double loss_sum(const TermLosses& losses) noexcept {

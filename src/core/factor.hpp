@@ -7,17 +7,6 @@
 
 namespace tokavg {
 
-// What turns counts into factors, agreed at init.
-struct FactorRule {
-  bool gradients_averaged = true;   // by the trainer's own reduction
-  std::int32_t gradient_ranks = 1;  // G
-  std::int32_t microbatch_shards = 1;
-  bool weights_divide = false;
-};
-
-// Z of a term: the tokens, or the sum of their weights.
-double divisor(const FactorRule& rule, const TermCounts& counts, double weight_sum) noexcept;
-
 // kind SCALE: G * A / Z or A / Z; REPORT: 1 / Z; MICROBATCH: G * A * shards / M or A * shards / M. Products before the
 // one division; 0 where there is nothing to divide by.
 double factor(const FactorRule& rule, const Step& step, std::int32_t term, std::int32_t kind) noexcept;

@@ -31,6 +31,22 @@ struct Context::Recording {
   bool applies_factor = false;
 };
 
+void Context::check_not_scaled_after(const Step& step) {
+  if (!step.scaled_after_backward) return;
+  fail(TOKAVG_ERR_STATE,
+       "the gradients of ticket %lld were scaled by tokavg_scale already; its losses must not be scaled "
+       "as well: record them on TOKAVG_OPEN, or drop the tokavg_scale",
+       static_cast<long long>(step.ticket));
+}
+
+void Context::check_not_scaled_before(const Step& step, std::int32_t kind) {
+  if (kind != TOKAVG_FACTOR_SCALE || !step.scaled_before_backward) return;
+  fail(TOKAVG_ERR_STATE,
+       "the losses of ticket %lld were scaled before backward; scaling its gradients too would apply the "
+       "factor twice: drop the tokavg_scale, or record the losses on TOKAVG_OPEN",
+       static_cast<long long>(step.ticket));
+}
+
 Context::Recording Context::begin_recording(tokavg_ticket_t ticket, std::int32_t term, const LossOutputs& out,
                                             bool gradient) {
   if (settings_.config.asks_only != 0) check_counting();
@@ -43,12 +59,7 @@ Context::Recording Context::begin_recording(tokavg_ticket_t ticket, std::int32_t
   recording.applies_factor = gradient || out.backward != nullptr;
   if (recording.step->complete && recording.step->failure) throw TicketError(*recording.step->failure);
   if (!recording.applies_factor) return recording;
-  if (recording.step->scaled_after_backward) {
-    fail(TOKAVG_ERR_STATE,
-         "the gradients of ticket %lld were scaled by tokavg_scale already; its losses must not be scaled "
-         "as well: record them on TOKAVG_OPEN, or drop the tokavg_scale",
-         static_cast<long long>(ticket));
-  }
+  check_not_scaled_after(*recording.step);
   recording.factor = tokavg::factor(rule_, completed(ticket), term, TOKAVG_FACTOR_SCALE);
   return recording;
 }
@@ -98,6 +109,7 @@ Recorded Context::single_value(const LossRequest& request, const Recording& reco
 
 void Context::loss(tokavg_ticket_t ticket, const LossRequest& request) {
   check_usable();
+  if (request.losses.on_device) return stream_loss(ticket, request);
   const Recording recording = begin_recording(ticket, request.term, request.out, false);
   Recorded recorded;
   TermLosses losses;
@@ -123,6 +135,7 @@ void Context::give_back(const LossOutputs& out, const Recorded& recorded, double
 
 void Context::cross_entropy(tokavg_ticket_t ticket, CrossEntropyRequest request) {
   check_usable();
+  if (request.ce.logits.on_device) return stream_cross_entropy(ticket, request);
   const Recording recording =
       begin_recording(ticket, request.term, request.out, static_cast<bool>(request.ce.gradient));
   request.ce.factor = recording.factor * request.out.loss_scale;
@@ -133,13 +146,9 @@ void Context::cross_entropy(tokavg_ticket_t ticket, CrossEntropyRequest request)
 
 void Context::scale(tokavg_ticket_t ticket, const ScaleRequest& request) {
   check_usable();
+  if (request.on_device) return stream_scale(ticket, request);
   Step& step = completed(ticket);
-  if (request.kind == TOKAVG_FACTOR_SCALE && step.scaled_before_backward) {
-    fail(TOKAVG_ERR_STATE,
-         "the losses of ticket %lld were scaled before backward; scaling its gradients too would apply the "
-         "factor twice: drop the tokavg_scale, or record the losses on TOKAVG_OPEN",
-         static_cast<long long>(ticket));
-  }
+  check_not_scaled_before(step, request.kind);
   const double factor = tokavg::factor(rule_, step, request.term, request.kind) * request.factor;
   for (const ScaleItem& item : request.items) device_->scale(item.array, item.count, factor);
   if (request.kind == TOKAVG_FACTOR_SCALE) step.scaled_after_backward = true;

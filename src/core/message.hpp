@@ -8,28 +8,8 @@
 #include "core/rollcall.hpp"
 #include "core/step.hpp"
 
-// The one message of a step: 64-bit words that are summed over the ranks.
-//
-//     roll call    h, h*(rank+1), h*(rank+1)^2           what must agree: step, sequence, kind, configuration
-//     failures     1, rank+1, (rank+1)^2                 of the ranks that failed
-//     ranks        done, empty
-//     step         microbatches, copies check
-//     per term     tokens (2 words), weighted tokens (2), bad weights, bad labels, weight limbs (4), too large
-//     per kept ticket, newest first, per term            loss tokens (2), unaudited, non-finite, loss limbs (4)
-//
-// A message of kind reduce closes the newest ticket and also carries the losses of the one that retires with it.
+// The one message of a step (base/message_words.hpp), made of counts and losses and read again.
 namespace tokavg {
-
-enum class MessageKind : std::uint64_t { kReduce = 1, kFlush = 2, kFinalize = 3 };
-
-// The same on all ranks, fixed at init.
-struct MessageLayout {
-  std::int32_t terms = 1;
-  std::int32_t in_flight = 4;
-
-  [[nodiscard]] std::size_t words() const noexcept;
-  [[nodiscard]] std::size_t slots() const noexcept { return static_cast<std::size_t>(in_flight) + 1; }
-};
 
 // This rank's part. The losses of slot k are those of ticket newest - k.
 struct Contribution {

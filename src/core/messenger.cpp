@@ -2,39 +2,11 @@
 #include "core/messenger.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "transport/rank_list.hpp"
 
 namespace tokavg {
 namespace {
-
-double seconds_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
-// Spinning is the fastest answer while the sum is microseconds away; after that it would steal from the forward passes
-// of ranks that share the core (measured: spinning costs 7 % of their compute, sleeping to 100 us 0.1 ms a step).
-class Backoff {
- public:
-  void pause() {
-    ++polls_;
-    if (polls_ <= kSpins) return;
-    if (polls_ <= kSpins + kYields) {
-      std::this_thread::yield();
-      return;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(sleep_us_));
-    sleep_us_ = std::min(2 * sleep_us_, kLongestSleepUs);
-  }
-
- private:
-  static constexpr int kSpins = 100;
-  static constexpr int kYields = 100;
-  static constexpr int kLongestSleepUs = 100;
-  int polls_ = 0;
-  int sleep_us_ = 10;
-};
 
 // Whatever goes wrong in a transport, this rank is out of step with the others from then on.
 tokavg_status_t sticky(tokavg_status_t status) { return is_sticky(status) ? status : TOKAVG_ERR_TRANSPORT; }
@@ -64,7 +36,7 @@ void Messenger::poll(const Receive& receive) {
       if (!front.reduction->test()) return;
     } catch (const Error& error) {
       // Another rank's deadline has passed: this rank names the same ranks.
-      if (error.status() == TOKAVG_ERR_TIMEOUT) give_up(front, front.reduction->late_ranks());
+      if (error.status() == TOKAVG_ERR_TIMEOUT) time_out(front, front.reduction->late_ranks());
       fail(sticky(error.status()), "%s: %s", front.name.c_str(), error.text().c_str());
     }
     const Message arrived = std::move(front);
@@ -107,7 +79,7 @@ void Messenger::watch(Clock::time_point now) {
       const std::vector<std::int32_t> late = message.reduction->late_ranks();
       // The last rank may come while the list is made: then nobody is late.
       if (late.empty() && message.reduction->test()) continue;
-      give_up(message, late);
+      time_out(message, late);
     }
     if (!message.warned && waited >= std::chrono::milliseconds(patience_.warn_ms)) {
       message.warned = true;
@@ -117,7 +89,7 @@ void Messenger::watch(Clock::time_point now) {
   }
 }
 
-void Messenger::give_up(const Message& message, const std::vector<std::int32_t>& late) const {
+void Messenger::time_out(const Message& message, const std::vector<std::int32_t>& late) const {
   // Without a thread a rank that arrived but makes no calls holds the others up just as well.
   const char* what = transport_.progresses() ? " did not arrive" : " did not arrive, or made no tokavg calls since";
   const std::string who = late.empty() ? "which ranks are missing is not known" : name_ranks(late) + what;

@@ -43,6 +43,7 @@ std::optional<Error> step_failure(const Message& message, const Summed& summed) 
 
 void Context::receive(const Message& message) {
   const Summed summed = decode(layout_, message.words);
+  if (message.of_stream && message.kind == MessageKind::kReduce && kept(message.newest) == nullptr) return;  // released
   if (const auto who = summed.deviation(message.roll, transport_->ranks())) {
     const Error desync(
         TOKAVG_ERR_DESYNC,
@@ -54,6 +55,7 @@ void Context::receive(const Message& message) {
     throw desync;
   }
   Step* newest = kept(message.newest);
+  if (message.of_stream && message.kind == MessageKind::kReduce) begin_replay(*newest, *message.of_stream);
   if (message.kind == MessageKind::kReduce) {
     settle(*newest, message, summed);
   } else if (summed.failures.count > 0) {
@@ -64,6 +66,9 @@ void Context::receive(const Message& message) {
       newest->first_failed_rank = summed.failures.first;
     }
     if (message.kind == MessageKind::kFinalize) finalize_failure_ = failure;
+  }
+  if (message.kind != MessageKind::kReduce && newest != nullptr) {
+    for (std::size_t t = 0; t < newest->bad_labels.size(); ++t) newest->bad_labels[t] += summed.bad_labels[t];
   }
   collect_losses(message, summed);
   audit(message);
@@ -87,13 +92,13 @@ void Context::settle(Step& step, const Message& message, const Summed& summed) {
   step.first_failed_rank = summed.failures.first;
   for (std::size_t t = 0; t < static_cast<std::size_t>(layout_.terms); ++t) {
     step.weight_sums[t] = step.sums.terms[t].weight_sum();
-    step.divisors[t] = divisor(rule_, step.sums.terms[t], step.weight_sums[t]);
+    step.divisors[t] = rule_.divisor(step.sums.terms[t], step.weight_sums[t]);
   }
 }
 
 void Context::collect_losses(const Message& message, const Summed& summed) {
   for (std::size_t slot = 0; slot < layout_.slots(); ++slot) {
-    Step* step = kept(message.newest - static_cast<tokavg_ticket_t>(slot));
+    Step* step = step_in_slot(message, slot);
     if (step == nullptr) continue;
     for (std::size_t t = 0; t < static_cast<std::size_t>(layout_.terms); ++t) {
       step->losses[t].add(summed.losses[slot][t]);
@@ -107,8 +112,9 @@ void Context::audit(const Message& message) {
   Step* newest = kept(message.newest);
   const tokavg_ticket_t oldest = message.newest - layout_.in_flight;
   for (Step& step : steps_) {
-    if (step.ticket > message.newest || step.audited || step.failure) continue;
-    const bool due = message.kind != MessageKind::kReduce || step.ticket <= oldest;
+    if (step.ticket > message.newest || step.audited || step.failure || !step.complete) continue;
+    // A captured step stays beyond its time: only a flush says that its last losses are in.
+    const bool due = message.kind != MessageKind::kReduce || (step.ticket <= oldest && !step.captured);
     bool recorded_any = false;
     for (std::size_t t = 0; t < static_cast<std::size_t>(layout_.terms); ++t) {
       const std::uint64_t counted = step.sums.terms[t].tokens;
@@ -118,7 +124,7 @@ void Context::audit(const Message& message) {
       if (!wrong || step.audited) continue;
       step.audited = true;
       for (Step* told : {&step, newest}) {
-        if (told->audit_ticket != 0) continue;  // the oldest is told
+        if (told == nullptr || told->audit_ticket != 0) continue;  // the oldest is told
         told->audit_ticket = step.ticket;
         told->audit_counted = counted;
         told->audit_recorded = recorded;
@@ -127,16 +133,15 @@ void Context::audit(const Message& message) {
           format("step %lld: %llu tokens were counted, but %llu are in its losses", static_cast<long long>(step.ticket),
                  static_cast<unsigned long long>(counted), static_cast<unsigned long long>(recorded)));
     }
-    const bool leaves = step.ticket <= oldest || message.kind == MessageKind::kFinalize;
+    const bool leaves = (step.ticket <= oldest && !step.captured) || message.kind == MessageKind::kFinalize;
     if (leaves && !recorded_any && !step.sums.empty()) ++unaudited_steps_;
   }
 }
 
 void Context::retire(const Message& message) {
-  while (!steps_.empty() && message.kind == MessageKind::kReduce &&
-         steps_.front().ticket <= message.newest - layout_.in_flight) {
-    steps_.pop_front();
-  }
+  if (message.kind != MessageKind::kReduce) return;
+  const tokavg_ticket_t oldest = message.newest - layout_.in_flight;
+  std::erase_if(steps_, [&](const Step& step) { return step.ticket <= oldest && (!step.captured || step.released); });
 }
 
 bool Context::wait_for(Step& step, std::uint64_t sequence, std::int64_t limit_ms) {
@@ -145,7 +150,7 @@ bool Context::wait_for(Step& step, std::uint64_t sequence, std::int64_t limit_ms
   const Clock::time_point begin = Clock::now();
   const auto account = [&] { step.exposed_seconds += std::chrono::duration<double>(Clock::now() - begin).count(); };
   try {
-    const bool arrived = messenger_->wait(sequence, limit_ms, receive_one);
+    const bool arrived = courier_->wait(sequence, limit_ms, receive_one);
     account();
     return arrived;
   } catch (...) {

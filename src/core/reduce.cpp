@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
 #include <new>
 
 #include "core/context.hpp"
@@ -25,40 +24,40 @@ void must_send(Body&& body) {
 
 }  // namespace
 
-std::uint64_t Context::roll(MessageKind kind, const ReduceRequest& options) const noexcept {
-  std::uint64_t h = mix(agreed_.config_hash, static_cast<std::uint64_t>(kind));
-  h = mix(h, sequence_ + 1);
-  h = mix(h, static_cast<std::uint64_t>(newest_));
-  h = mix(h, layout_.words());
-  h = mix(h, options.has_step_id ? 1 : 0);
-  h = mix(h, static_cast<std::uint64_t>(options.step_id));
-  return mix(h, std::bit_cast<std::uint64_t>(options.accumulation_divisor));
+Roll Context::roll(MessageKind kind, const ReduceRequest& options) const noexcept {
+  return Roll{agreed_.config_hash,         kind, sequence_ + 1, newest_, options.has_step_id, options.step_id,
+              options.accumulation_divisor};
 }
 
 // A ticket is not given again while its reduction is unfinished, and messages do not pile up without bound.
 void Context::make_room() {
   const auto receive_one = [this](const Message& message) { receive(message); };
-  messenger_->poll(receive_one);
+  courier_->poll(receive_one);
   Step* oldest = kept(newest_ + 1 - layout_.in_flight);
-  if (oldest != nullptr && !oldest->complete) wait_for(*oldest, oldest->sequence, -1);
+  if (oldest != nullptr && !oldest->complete && !oldest->captured) wait_for(*oldest, oldest->sequence, -1);
   const std::size_t most = 2 * static_cast<std::size_t>(layout_.in_flight);
-  while (messenger_->in_flight() >= most) messenger_->wait(messenger_->oldest(), -1, receive_one);
+  while (courier_->in_flight() >= most) courier_->wait(courier_->oldest(), -1, receive_one);
 }
 
 tokavg_ticket_t Context::reduce(const ReduceRequest& request, std::optional<Error> wrong) {
   check_usable();
   check_process();
-  make_room();
+  const bool captured = streams_ && streams_->capturing(request.stream);
+  if (captured) {
+    check_before_capture();
+  } else {
+    make_room();
+  }
   ReduceRequest options = request;
   if (options.accumulation_divisor == 0) options.accumulation_divisor = settings_.config.accumulation_divisor;
   if (!wrong) wrong = caught([&] { check_factors(options.accumulation_divisor, "options"); });
   if (!wrong && options.done) done_ = true;
-  must_send([&] { close_step(options, wrong); });
+  must_send([&] { close_step(options, wrong, captured); });
   return newest_;
 }
 
 // From here on the step is closed, whatever happens.
-void Context::close_step(const ReduceRequest& options, const std::optional<Error>& wrong) {
+void Context::close_step(const ReduceRequest& options, const std::optional<Error>& wrong, bool captured) {
   Step step;
   step.ticket = newest_ + 1;
   step.step_id = options.step_id;
@@ -66,28 +65,32 @@ void Context::close_step(const ReduceRequest& options, const std::optional<Error
   step.local = open_.counts();
   step.local_losses = open_.losses();
   step.unsent = open_.losses();
+  for (std::size_t t = 0; t < step.open_losses.size(); ++t) step.open_losses[t] = open_.losses()[t].tokens;
   step.reduced_at = Clock::now();
   const std::string name = step_name(step, options);
   std::optional<Error> failure = open_failure_ ? open_failure_ : closed_failure_;
   if (!failure) failure = wrong;
+  if (streams_) place(step, captured);
   steps_.push_back(std::move(step));
   ++newest_;
   open_ = OpenStep{};
   open_failure_.reset();
   closed_failure_.reset();
   // A rank whose options were wrong does not know what the others agree on.
-  const auto agreed = wrong ? std::nullopt : std::optional(roll(MessageKind::kReduce, options));
-  post(MessageKind::kReduce, name, agreed, failure);
+  post(MessageKind::kReduce, name, roll(MessageKind::kReduce, options), !wrong, failure, options.stream);
 }
 
-void Context::flush() {
+void Context::flush(Stream stream) {
   check_usable();
   check_process();
+  if (streams_ && streams_->capturing(stream)) {
+    fail(TOKAVG_ERR_STATE, "tokavg_flush cannot be captured into a graph; call it when the replays have been launched");
+  }
   make_room();
   must_send([&] {
     // A flush has no ticket that all ranks look at: the failure also goes with the next reduce.
     post(MessageKind::kFlush, format("the flush after step %lld", static_cast<long long>(newest_)),
-         roll(MessageKind::kFlush, {}), closed_failure_);
+         roll(MessageKind::kFlush, {}), true, closed_failure_, stream);
   });
 }
 
@@ -96,12 +99,13 @@ void Context::send_finalize() {
     const std::optional<Error> failure = open_failure_ ? open_failure_ : closed_failure_;
     open_failure_.reset();
     closed_failure_.reset();
-    post(MessageKind::kFinalize, "tokavg_finalize", roll(MessageKind::kFinalize, {}), failure);
+    post(MessageKind::kFinalize, "tokavg_finalize", roll(MessageKind::kFinalize, {}), true, failure,
+         streams_ ? streams_->own_stream() : nullptr);
   });
 }
 
-void Context::post(MessageKind kind, const std::string& name, std::optional<std::uint64_t> roll,
-                   const std::optional<Error>& failure) {
+void Context::post(MessageKind kind, const std::string& name, const Roll& roll, bool roll_known,
+                   const std::optional<Error>& failure, Stream stream) {
   ++sequence_;
   Message message;
   message.name = name;
@@ -109,10 +113,11 @@ void Context::post(MessageKind kind, const std::string& name, std::optional<std:
   message.sequence = sequence_;
   message.newest = newest_;
   message.own_failure = failure;
-  message.roll = roll;
+  const std::uint64_t hash = roll.hash(layout_);
+  if (roll_known) message.roll = hash;
 
   Contribution part;
-  part.roll = roll.value_or(0);
+  part.roll = roll_known ? hash : 0;
   part.failed = failure.has_value();
   part.rank = transport_->rank();
   part.holds_labels = settings_.config.asks_only == 0;
@@ -123,19 +128,26 @@ void Context::post(MessageKind kind, const std::string& name, std::optional<std:
     steps_.back().sequence = sequence_;
     part.counts = &steps_.back().local;
   }
+  if (streams_) {
+    // The device says the roll, and checks the copies when it has added its counts.
+    message.of_stream = stream_part(kind, roll, roll_known && !part.failed, stream);
+    part.roll = 0;
+    part.copies = 1;
+    part.copy_index = 0;
+  }
   for (std::size_t slot = 0; slot < layout_.slots(); ++slot) {
     const Step* step = kept(newest_ - static_cast<tokavg_ticket_t>(slot));
     part.losses.push_back(step != nullptr ? &step->unsent : nullptr);
   }
   message.words = encode(layout_, part);
   for (Step& step : steps_) step.unsent = {};
-  messenger_->post(std::move(message));
+  courier_->post(std::move(message));
 }
 
 void Context::progress() {
   check_usable();
   check_process();
-  messenger_->poll([this](const Message& message) { receive(message); });
+  courier_->poll([this](const Message& message) { receive(message); });
 }
 
 }  // namespace tokavg

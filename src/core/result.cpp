@@ -6,13 +6,15 @@
 namespace tokavg {
 
 Step* Context::kept(tokavg_ticket_t ticket) noexcept {
-  if (steps_.empty() || ticket < steps_.front().ticket || ticket > steps_.back().ticket) return nullptr;
-  return &steps_[static_cast<std::size_t>(ticket - steps_.front().ticket)];
+  const auto found =
+      std::find_if(steps_.rbegin(), steps_.rend(), [=](const Step& step) { return step.ticket == ticket; });
+  return found != steps_.rend() ? &*found : nullptr;
 }
 
 Step* Context::readable(tokavg_ticket_t ticket) noexcept {
-  Step* step = ticket > newest_ - layout_.in_flight ? kept(ticket) : nullptr;
-  return step != nullptr && !step->released ? step : nullptr;
+  Step* step = kept(ticket);
+  if (step == nullptr || step->released) return nullptr;
+  return step->captured || ticket > newest_ - layout_.in_flight ? step : nullptr;
 }
 
 Step& Context::find(tokavg_ticket_t ticket) {
@@ -35,10 +37,19 @@ Step& Context::find(tokavg_ticket_t ticket) {
   throw TicketError(TOKAVG_ERR_STALE, format("ticket %lld was released", given));
 }
 
+namespace {
+
+[[noreturn]] void fail_not_launched(const Step& step) {
+  fail(TOKAVG_ERR_STATE, "step %lld was captured into a graph of which no replay has finished; launch it first",
+       static_cast<long long>(step.ticket));
+}
+
+}  // namespace
+
 Step& Context::completed(tokavg_ticket_t ticket) {
   check_usable(true);
   Step& step = find(ticket);
-  if (!step.complete) wait_for(step, step.sequence, -1);
+  if (!step.complete && !wait_for(step, step.sequence, -1)) fail_not_launched(step);
   if (step.failure) throw TicketError(*step.failure);
   return step;
 }
@@ -69,8 +80,10 @@ tokavg_status_t Context::wait(tokavg_ticket_t ticket, std::int32_t what, std::in
 }
 
 tokavg_status_t Context::wait_counts(Step& step, const WaitLimit& limit) {
+  if (step.captured) courier_->poll([this](const Message& message) { receive(message); });  // the latest replay
   if (step.complete || wait_for(step, step.sequence, limit.left_ms())) return TOKAVG_OK;
-  last_text_ = format("step %lld is not complete yet", static_cast<long long>(step.ticket));
+  last_text_ = format("step %lld is not complete yet%s", static_cast<long long>(step.ticket),
+                      step.captured ? ": no replay of its graph has finished; launch it, then wait" : "");
   return TOKAVG_PENDING;
 }
 
@@ -79,8 +92,8 @@ tokavg_status_t Context::wait_losses(Step& step, const WaitLimit& limit) {
   const auto done = [&] {
     return step.losses_complete(layout_.terms) || step.audited || step.loss_failure.has_value();
   };
-  while (!done() && !messenger_->idle()) {
-    if (wait_for(step, messenger_->oldest(), limit.left_ms())) continue;
+  while (!done() && courier_->in_flight() != 0) {
+    if (wait_for(step, courier_->oldest(), limit.left_ms())) continue;
     last_text_ = format("the losses of step %lld are on their way", static_cast<long long>(step.ticket));
     return TOKAVG_PENDING;
   }
@@ -94,24 +107,6 @@ tokavg_status_t Context::wait_losses(Step& step, const WaitLimit& limit) {
 
 double Context::factor(tokavg_ticket_t ticket, std::int32_t term, std::int32_t kind) {
   return tokavg::factor(rule_, completed(ticket), term, kind);
-}
-
-void Context::factor_device(tokavg_ticket_t ticket) {
-  check_usable();
-  find(ticket);
-  for (const DeviceFactory* factory : device_factories()) {
-    if (factory->kind == TOKAVG_DEVICE_CUDA) {
-      fail(TOKAVG_ERR_STATE,
-           "this context works on the host; use tokavg_factor, or set config.device to TOKAVG_DEVICE_CUDA");
-    }
-  }
-  fail(TOKAVG_ERR_NOT_BUILT,
-       "this libtokavg was built without CUDA; build it with -DTOKAVG_CUDA=ON, or use tokavg_factor");
-}
-
-void Context::release(tokavg_ticket_t ticket) {
-  check_usable();
-  find(ticket).released = true;
 }
 
 void Context::fill(const Step& step, tokavg_result_t& result) const noexcept {

@@ -7,20 +7,6 @@
 
 namespace tokavg {
 
-std::uint64_t mix(std::uint64_t state, std::uint64_t value) noexcept {
-  std::uint64_t x = state * 0x9e3779b97f4a7c15U + value + 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
-void add_roll(std::span<std::uint64_t, kRollWords> words, std::uint64_t value, std::int32_t rank) noexcept {
-  const auto place = static_cast<std::uint64_t>(rank) + 1;
-  words[0] += value;
-  words[1] += value * place;
-  words[2] += value * place * place;
-}
-
 Failures read_failures(std::span<const std::uint64_t, kRollWords> words) noexcept {
   Failures failures;
   failures.count = static_cast<std::int32_t>(words[0]);
@@ -28,29 +14,16 @@ Failures read_failures(std::span<const std::uint64_t, kRollWords> words) noexcep
   return failures;
 }
 
-namespace {
-
-// How many ranks have not failed, and the sums of rank + 1 and (rank + 1)^2 over them, modulo 2^64.
-std::array<std::uint64_t, kRollWords> sums_of_places(std::span<const std::uint64_t, kRollWords> failed,
-                                                     std::int32_t ranks) noexcept {
-  __extension__ using Wide = unsigned __int128;
-  const auto p = static_cast<Wide>(ranks);
-  return {static_cast<std::uint64_t>(p) - failed[0], static_cast<std::uint64_t>(p * (p + 1) / 2) - failed[1],
-          static_cast<std::uint64_t>(p * (p + 1) * (2 * p + 1) / 6) - failed[2]};
-}
-
-}  // namespace
-
 bool others_agree(std::span<const std::uint64_t, kRollWords> words, std::span<const std::uint64_t, kRollWords> failed,
                   std::int32_t ranks) noexcept {
-  const auto places = sums_of_places(failed, ranks);
+  const auto places = sums_of_places(failed.data(), ranks);
   return words[1] * places[0] == words[0] * places[1] && words[2] * places[0] == words[0] * places[2];
 }
 
 std::optional<std::string> find_deviation(std::span<const std::uint64_t, kRollWords> words,
                                           std::span<const std::uint64_t, kRollWords> failed, std::uint64_t value,
                                           std::int32_t ranks) {
-  const auto places = sums_of_places(failed, ranks);
+  const auto places = sums_of_places(failed.data(), ranks);
   const std::uint64_t off0 = words[0] - places[0] * value;
   const std::uint64_t off1 = words[1] - places[1] * value;
   const std::uint64_t off2 = words[2] - places[2] * value;

@@ -6,19 +6,14 @@
 #include <span>
 #include <string>
 
+#include "base/message_words.hpp"
+
 // How ranks that can do nothing but add 64-bit words find out that they agree, and if not, which one differs.
 //
 // Every rank adds h, h * (rank + 1) and h * (rank + 1)^2, where h is a hash of what must agree. If all agree the sums
 // are known. If one rank has h + d instead, the three sums are off by d, d * (rank + 1) and d * (rank + 1)^2, which
 // names it on all ranks but itself. Ranks that failed add 0 to these and 1, rank + 1, (rank + 1)^2 to three others.
 namespace tokavg {
-
-// The finaliser of splitmix64 over an accumulated state: each added value passes through it.
-std::uint64_t mix(std::uint64_t state, std::uint64_t value) noexcept;
-
-inline constexpr std::size_t kRollWords = 3;
-
-void add_roll(std::span<std::uint64_t, kRollWords> words, std::uint64_t value, std::int32_t rank) noexcept;
 
 struct Failures {
   std::int32_t count = 0;

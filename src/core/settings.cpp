@@ -79,6 +79,10 @@ void apply_environment(Settings& settings) {
     settings.plugin_path = path;
     settings.overridden.push_back(format("plugin_path=%s (TOKAVG_PLUGIN_PATH)", path));
   }
+  if (const char* path = variable(settings, "TOKAVG_NCCL_PATH"); path != nullptr) {
+    settings.nccl_path = path;
+    settings.overridden.push_back(format("nccl_path=%s (TOKAVG_NCCL_PATH)", path));
+  }
   if (const char* name = variable(settings, "TOKAVG_SIMD"); name != nullptr) {
     settings.simd = name;
     settings.overridden.push_back(format("simd=%s (TOKAVG_SIMD)", name));

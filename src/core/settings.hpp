@@ -15,7 +15,8 @@ namespace tokavg {
 struct Settings {
   tokavg_config_t config{};
   std::string plugin_path;
-  std::string simd;  // TOKAVG_SIMD: which vector instructions the host's kernels use
+  std::string nccl_path;  // TOKAVG_NCCL_PATH: a libnccl for communicators of the library's own
+  std::string simd;       // TOKAVG_SIMD: which vector instructions the host's kernels use
   std::int32_t log_level = TOKAVG_LOG_WARNING;
   std::vector<std::string> overridden;  // "timeout_ms=2000 (TOKAVG_TIMEOUT_MS)"
   std::optional<Error> wrong;           // a variable that could not be read

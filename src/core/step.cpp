@@ -11,13 +11,6 @@ constexpr std::uint64_t kMostMicrobatches = std::uint64_t{1} << 32;
 
 }  // namespace
 
-FixedSum TermCounts::total_weight() const noexcept { return from_limbs(to_limbs(weights), tokens - weighted); }
-
-double TermCounts::weight_sum() const noexcept {
-  // Not through the fixed point where no weights were given: N may reach 2^63, which has no room there.
-  return weighted == 0 ? static_cast<double>(tokens) : total_weight().value();
-}
-
 void TermLosses::add(const TermLosses& other) noexcept {
   tokens += other.tokens;
   unaudited += other.unaudited;

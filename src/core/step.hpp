@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "base/fixed_point.hpp"
+#include "base/message_words.hpp"
 #include "tokavg/types.h"
 
 // What a step is made of, from the first label to the last loss.
@@ -18,18 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 template <typename Value>
 using PerTerm = std::array<Value, TOKAVG_MAX_TERMS>;
-
-// Counts of one term: this rank's, or all ranks'.
-struct TermCounts {
-  std::uint64_t tokens = 0;    // scored
-  std::uint64_t weighted = 0;  // those that had a weight given; the others weigh 1
-  FixedSum weights;            // sum of the weights given
-
-  // The sum of all weights, of those not given too; as a double also where only tokens make it too large.
-  [[nodiscard]] FixedSum total_weight() const noexcept;
-  [[nodiscard]] double weight_sum() const noexcept;
-  [[nodiscard]] bool operator==(const TermCounts&) const noexcept = default;
-};
 
 // Losses of one term, recorded and not yet sent, or received from all ranks.
 struct TermLosses {
@@ -86,8 +74,9 @@ struct Step {
   std::int64_t step_id = 0;
   double accumulation_divisor = 1;
   StepCounts local;
-  PerTerm<TermLosses> local_losses{};  // all that this rank recorded
-  PerTerm<TermLosses> unsent{};        // the part of it that no message has carried yet
+  PerTerm<TermLosses> local_losses{};    // all that this rank recorded
+  PerTerm<TermLosses> unsent{};          // the part of it that no message has carried yet
+  PerTerm<std::uint64_t> open_losses{};  // tokens that were recorded before it was closed
 
   // From the reduction.
   bool complete = false;
@@ -108,6 +97,12 @@ struct Step {
   std::uint64_t audit_counted = 0;
   std::uint64_t audit_recorded = 0;
   bool audited = false;  // this step's own losses were found wrong, and that was told
+
+  // Made on a device.
+  std::int32_t slot = -1;
+  std::int32_t box = -1;
+  bool captured = false;            // into a graph, whose replays close the step anew
+  std::uint64_t reduce_number = 0;  // of the replay, or of the step, that is in here
 
   bool released = false;
   bool scaled_before_backward = false;

@@ -9,7 +9,7 @@
 #include "base/fixed_point.hpp"
 #include "tokavg/types.h"
 
-// Where labels, logits and gradients live. One implementation a folder: host/, later cuda/.
+// Where labels, logits and gradients live. One implementation a folder: host/, cuda/.
 //
 // Everything that arrives here has been checked (c_api/): dtypes are legal, strides are resolved, no shape overflows.
 // What depends on the values (a bad label, a bad weight) is found here and thrown as Error before anything is written.
@@ -21,6 +21,7 @@ struct ArrayView {
   std::int32_t dtype = 0;
   std::int64_t row_stride = 0;
   std::int64_t col_stride = 0;
+  bool on_device = false;  // GPU memory
   explicit operator bool() const noexcept { return data != nullptr; }
 };
 
@@ -91,9 +92,13 @@ class Device {
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
+class StreamDevice;  // device/stream_device.hpp
+
 struct DeviceOptions {
   std::int32_t device_index = -1;
   std::int32_t host_threads = 1;
+  std::int32_t terms = 1;
+  std::int32_t in_flight = 4;
   std::string simd;  // TOKAVG_SIMD: which of the host's kernels; all give the same bits
 };
 
@@ -101,12 +106,18 @@ struct DeviceOptions {
 // the CMake call that adds the folder puts it into the list. Nothing else names it.
 struct DeviceFactory {
   const char* name;
-  std::int32_t kind;  // TOKAVG_DEVICE_HOST, TOKAVG_DEVICE_CUDA
-  std::unique_ptr<Device> (*make)(const DeviceOptions& options);
-  std::string (*describe)();  // one JSON object
+  std::int32_t kind;                                              // TOKAVG_DEVICE_HOST, TOKAVG_DEVICE_CUDA
+  std::unique_ptr<Device> (*make)(const DeviceOptions& options);  // nullptr: works on streams
+  std::unique_ptr<StreamDevice> (*make_streams)(const DeviceOptions& options);  // nullptr: works on the host
+  bool (*usable)() noexcept;                                                    // on this machine, now
+  std::string (*describe)();  // one JSON object; nullptr: not in this build, and make says which option builds it
 };
 
 // The devices of this build (generated/registry.cpp).
 std::span<const DeviceFactory* const> device_factories() noexcept;
+// nullptr where this build does not have it.
+const DeviceFactory* find_device(std::int32_t kind) noexcept;
+// "host,cuda": what this build has.
+std::string device_names();
 
 }  // namespace tokavg

@@ -9,7 +9,7 @@
 
 #include "tokavg/types.h"
 
-// How messages are summed over ranks. One implementation a folder: self/, threads/, caller/, mpi/, later nccl/.
+// How messages are summed over ranks. One implementation a folder: self/, threads/, caller/, mpi/, nccl/.
 //
 // A transport adds vectors of 64-bit words, nothing else: what the words mean, deadlines and statuses are the core's.
 namespace tokavg {
@@ -35,6 +35,27 @@ class Reduction {
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
+// Sums that a GPU carries out by itself, in the order of a stream.
+class StreamSums {
+ public:
+  StreamSums() = default;
+  StreamSums(const StreamSums&) = delete;
+  StreamSums& operator=(const StreamSums&) = delete;
+  virtual ~StreamSums() = default;
+
+  // Enqueues a sum on `stream` (a cudaStream_t, perhaps one that is being captured): words, device memory, become their
+  // sums over the ranks, in place, modulo 2^64. Never waits. From the context's thread, the same sums in the same order
+  // on all ranks. Throws Error TRANSPORT that names the call.
+  virtual void enqueue(std::uint64_t* words, std::size_t n_words, void* stream) = 0;
+
+  // Throws what the channel has failed with meanwhile. Any thread.
+  virtual void check() = 0;
+
+  // Gives all enqueued sums up, so that their streams drain; the words are worthless then, and the channel stays
+  // unusable. Never blocks. Any thread.
+  virtual void cancel() = 0;
+};
+
 class Transport {
  public:
   Transport() = default;
@@ -49,6 +70,9 @@ class Transport {
   // Begins to sum words over all ranks in place, modulo 2^64. Never blocks. The same sums in the same order on all
   // ranks. `words` outlives the Reduction.
   virtual std::unique_ptr<Reduction> start(std::span<std::uint64_t> words) = 0;
+
+  // nullptr: this transport sums host memory alone.
+  virtual StreamSums* stream_sums() { return nullptr; }
 
   // Do sums advance without calls of ours?
   [[nodiscard]] virtual bool progresses() const = 0;
@@ -74,7 +98,11 @@ struct TransportOptions {
   std::int32_t progress = 0;
   std::int64_t timeout_ms = 0;
   std::int64_t max_words = 0;
-  std::string plugin_path;  // searched first; may be empty
+  std::string plugin_path;         // searched first; may be empty
+  std::int32_t transport = 0;      // TOKAVG_TRANSPORT_
+  std::int32_t device_index = -1;  // of the GPU that the context works on; -1: the current one
+  bool own_communicator = false;   // split a lent ncclComm_t instead of using it
+  std::string nccl_path;           // a libnccl for communicators of our own; may be empty
 };
 
 // How a folder of this directory makes itself known: it defines `const TransportFactory kFactory` in its namespace, and
@@ -85,10 +113,16 @@ struct TransportFactory {
   // Collective; bounded by timeout_ms.
   std::unique_ptr<Transport> (*open)(const TransportOptions& options);
   // Of this build and process, without a context: one JSON object.
-  std::string (*describe)();
+  std::string (*describe)();  // nullptr: not in this build; its open says which option builds it
 };
 
 // The transports of this build (generated/registry.cpp).
 std::span<const TransportFactory* const> transport_factories() noexcept;
+
+// Opens what serves these options; throws Error NOT_BUILT where nothing does.
+std::unique_ptr<Transport> open_transport(const TransportOptions& options);
+
+// "self,threads,mpi": what this build has.
+std::string transport_names();
 
 }  // namespace tokavg

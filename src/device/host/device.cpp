@@ -5,6 +5,7 @@
 #include "device/host/array.hpp"
 #include "device/host/kernels.hpp"
 #include "device/host/values.hpp"
+#include "device/stream_device.hpp"
 
 namespace tokavg::host {
 namespace {
@@ -45,6 +46,7 @@ std::string describe_factory() { return describe_host(choose_simd("auto").name, 
 }  // namespace
 
 extern const DeviceFactory kFactory;
-const DeviceFactory kFactory{"host", TOKAVG_DEVICE_HOST, make_host, describe_factory};
+const DeviceFactory kFactory{"host",          TOKAVG_DEVICE_HOST, make_host, nullptr, []() noexcept { return true; },
+                             describe_factory};
 
 }  // namespace tokavg::host

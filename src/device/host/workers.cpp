@@ -1,35 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/workers.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/signals_blocked.hpp"
 
 namespace tokavg::host {
-namespace {
-
-// The application's signals are not the workers' business: threads inherit the mask of the one that starts them.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
-
 Workers::Workers(int count) {
   try {
     const SignalsBlocked blocked;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/bridge.hpp"
+
+namespace tokavg {
+
+Bridge::Bridge(StreamDevice& device, Transport& transport, Patience patience, const std::atomic<bool>& aborted)
+    : StreamService(device, aborted),
+      patience_(patience),
+      n_words_(device.box(0).words.size()),
+      messenger_(transport, patience, aborted, [this](const std::string& text) { warn(text); }) {}
+
+bool Bridge::turn() {
+  const bool took = take_published();
+  const std::size_t before = messenger_.in_flight();
+  messenger_.poll([this](const Message& message) { deliver(message); });
+  const bool delivered = messenger_.in_flight() < before;
+  look_who_waits();
+  return took || delivered;
+}
+
+bool Bridge::take_published() {
+  for (std::int32_t index = 0; index < boxes(); ++index) {
+    const MessageBox from = box(index);
+    if (observe(from.header->published) != next_) continue;
+    Message message;
+    message.name = name_of(index);
+    message.sequence = next_;
+    message.of_stream.emplace().order.box = index;
+    message.words.reserve(n_words_);
+    for (std::uint64_t& word : from.words) message.words.push_back(peek(word));
+    messenger_.post(std::move(message));
+    ++next_;
+    return true;
+  }
+  return false;
+}
+
+void Bridge::deliver(const Message& message) {
+  const MessageBox to = box(message.of_stream->order.box);
+  for (std::size_t i = 0; i < n_words_; ++i) poke(to.sums[i], message.words[i]);
+  publish(to.header->done, message.sequence);
+}
+
+// The deadline's clock runs for what a stream waits for, or the host.
+void Bridge::look_who_waits() {
+  const Clock::time_point now = Clock::now();
+  std::uint64_t asked = observe(control().asked);
+  for (std::int32_t index = 0; index < boxes(); ++index) {
+    const std::optional<Clock::time_point> since = asked_since(index);
+    if (!since) continue;
+    const std::uint64_t published = observe(box(index).header->published);
+    const bool on_its_way = published != observe(box(index).header->done);
+    if (on_its_way) asked = std::max(asked, published);
+    if (!on_its_way && now - *since >= std::chrono::milliseconds(patience_.timeout_ms)) {
+      // Not a word of another rank's: this one has not come so far.
+      fail(TOKAVG_ERR_TIMEOUT,
+           "%s did not leave this rank within %.1f s: its stream has not reached the counts; look at what was enqueued "
+           "before tokavg_reduce",
+           name_of(index).c_str(), static_cast<double>(patience_.timeout_ms) / 1000);
+    }
+  }
+  messenger_.ask(asked, now);
+  messenger_.watch(now);
+}
+
+}  // namespace tokavg

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/stream_messenger.hpp"
+
+namespace tokavg {
+
+StreamMessenger::StreamMessenger(StreamDevice& device, StreamService& service, Patience patience, Warn warn)
+    : device_(device), service_(service), patience_(patience), warn_(std::move(warn)) {}
+
+void StreamMessenger::post(Message message) {
+  const StreamPart part = *message.of_stream;
+  const MessageBox box = device_.box(part.order.box);
+  for (std::size_t i = 0; i < message.words.size(); ++i) poke(box.host_part[i], message.words[i]);
+  service_.expect(part.order.box, message.name);
+  const std::uint64_t seen = observe(box.header->done);
+  device_.send(part.order, part.stream);
+  if (part.captured) {
+    captured_.push_back({std::move(message), seen});
+  } else {
+    in_flight_.push_back({std::move(message), seen});
+  }
+}
+
+// False when there is nothing new in the box. A replay may begin while it is read: then what was read is worthless, and
+// more comes.
+bool StreamMessenger::read(Pending& pending) {
+  StreamPart& part = *pending.message.of_stream;
+  const MessageBox box = device_.box(part.order.box);
+  const std::uint64_t done = observe(box.header->done);
+  if (done == pending.seen) return false;
+  // Each is observed, so that none is read after the look at `begun` that follows.
+  for (std::size_t i = 0; i < box.sums.size(); ++i) pending.message.words[i] = observe(box.sums[i]);
+  const std::uint64_t roll = observe(box.header->roll);
+  part.number = done;
+  part.reduce_number = observe(box.header->reduce_number);
+  for (std::size_t t = 0; t < part.local_tokens.size(); ++t)
+    part.local_tokens[t] = observe(box.header->local_tokens[t]);
+  if (peek(box.header->begun) != done) return false;
+  if (part.order.roll_known) pending.message.roll = roll;
+  pending.seen = done;
+  return true;
+}
+
+void StreamMessenger::poll_captured(const Receive& receive) {
+  for (Pending& pending : captured_) {
+    if (read(pending)) receive(pending.message);
+  }
+}
+
+void StreamMessenger::poll(const Receive& receive) {
+  for (const std::string& text : service_.take_warnings()) warn_(text);
+  service_.check();
+  try {
+    while (!in_flight_.empty()) {
+      // First what was replayed before it: it is there when this is.
+      if (!read(in_flight_.front())) break;
+      poll_captured(receive);
+      const Message arrived = std::move(in_flight_.front().message);
+      in_flight_.pop_front();
+      receive(arrived);
+    }
+    poll_captured(receive);
+  } catch (const std::bad_alloc&) {
+    fail(TOKAVG_ERR_TRANSPORT, "no memory to read what the ranks sent");
+  }
+}
+
+bool StreamMessenger::arrived(std::uint64_t sequence) const noexcept {
+  for (const Pending& pending : captured_) {
+    if (pending.message.sequence == sequence) return pending.seen != 0;
+  }
+  return in_flight_.empty() || in_flight_.front().message.sequence > sequence;
+}
+
+void StreamMessenger::ask(std::uint64_t sequence) {
+  for (const Pending& pending : in_flight_) {
+    if (pending.message.sequence <= sequence) service_.ask(pending.message.of_stream->order.box);
+  }
+}
+
+bool StreamMessenger::wait(std::uint64_t sequence, std::int64_t limit_ms, const Receive& receive) {
+  poll(receive);
+  if (arrived(sequence)) return true;
+  ask(sequence);
+  // A captured step that is not launched is nobody's fault, so its wait ends without an error; for others the service
+  // watches the deadline.
+  const std::int64_t most_ms = limit_ms >= 0 ? limit_ms : patience_.timeout_ms;
+  const bool is_captured = !captured_.empty() && (in_flight_.empty() || oldest() > sequence);
+  const bool ends = limit_ms >= 0 || is_captured;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(most_ms);
+  Backoff backoff;
+  while (!ends || Clock::now() < end) {
+    backoff.pause();
+    poll(receive);
+    if (arrived(sequence)) return true;
+  }
+  return false;
+}
+
+void StreamMessenger::forget_captured(std::uint64_t sequence) {
+  captured_.remove_if([sequence](const Pending& pending) { return pending.message.sequence == sequence; });
+}
+
+}  // namespace tokavg

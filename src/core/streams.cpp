@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// A context whose labels and losses live on a device: the run-time arrow again, but nothing here waits.
+#include <algorithm>
+
+#include "core/bridge.hpp"
+#include "core/context.hpp"
+#include "core/stream_messenger.hpp"
+#include "core/watchdog.hpp"
+
+namespace tokavg {
+
+bool Context::is_device_memory(const void* pointer) const { return streams_ && streams_->owns(pointer); }
+
+// Everything that can fail on one rank alone.
+void Context::start_service() {
+  const Patience patience{settings_.config.timeout_ms, settings_.config.warn_ms};
+  if (StreamSums* sums = transport_->stream_sums(); sums != nullptr) {
+    service_ = std::make_unique<Watchdog>(*streams_, *sums, patience, aborted_);
+  } else {
+    service_ = std::make_unique<Bridge>(*streams_, *transport_, patience, aborted_);
+  }
+  captured_places_.assign(static_cast<std::size_t>(streams_->captured_steps()), false);
+  service_->start();
+}
+
+// When the ranks have agreed.
+void Context::open_streams() {
+  const tokavg_config_t& c = settings_.config;
+  const Patience patience{c.timeout_ms, c.warn_ms};
+  streams_->agree({rule_, agreed_.config_hash, transport_->rank(), transport_->ranks(), c.asks_only == 0,
+                   c.label_copies, c.label_copy_index, c.timeout_ms});
+  if (StreamSums* sums = transport_->stream_sums(); sums != nullptr) {
+    streams_->sum_with([](void* user, std::uint64_t* words, std::size_t n_words,
+                          Stream stream) { static_cast<StreamSums*>(user)->enqueue(words, n_words, stream); },
+                       sums);
+  }
+  courier_ = std::make_unique<StreamMessenger>(*streams_, *service_, patience,
+                                               [this](const std::string& text) { log(TOKAVG_LOG_WARNING, text); });
+  service_->begin();
+}
+
+// In a capture nothing from before it can be waited for.
+void Context::check_before_capture() {
+  courier_->poll([this](const Message& message) { receive(message); });
+  if (courier_->in_flight() != 0) {
+    fail(TOKAVG_ERR_STATE,
+         "the stream is being captured while messages of earlier steps are on their way; call tokavg_wait for the "
+         "newest ticket (and after tokavg_flush) before the capture begins");
+  }
+  if (unsent_on_device_) {
+    fail(TOKAVG_ERR_STATE,
+         "the stream is being captured, but losses of earlier tickets have not been sent; call tokavg_flush, and "
+         "tokavg_wait with TOKAVG_WAIT_LOSS, before the capture begins");
+  }
+  if (std::find(captured_places_.begin(), captured_places_.end(), false) == captured_places_.end()) {
+    fail(TOKAVG_ERR_STATE, "%zu captured steps are kept; tokavg_release those whose graphs are no longer launched",
+         captured_places_.size());
+  }
+}
+
+// Where the device keeps the step, and its message.
+void Context::place(Step& step, bool captured) {
+  step.captured = captured;
+  if (!captured) {
+    step.slot = static_cast<std::int32_t>(eager_steps_++ % streams_->eager_slots());
+    return;
+  }
+  const auto free = std::find(captured_places_.begin(), captured_places_.end(), false);
+  *free = true;
+  const auto place = static_cast<std::int32_t>(free - captured_places_.begin());
+  step.slot = streams_->eager_slots() + place;
+  step.box = streams_->eager_boxes() + place;
+}
+
+StreamPart Context::stream_part(MessageKind kind, const Roll& roll, bool roll_known, Stream stream) {
+  StreamPart part;
+  part.order.roll = roll;
+  part.order.roll_known = roll_known;
+  part.stream = stream;
+  unsent_on_device_ = false;
+  if (kind == MessageKind::kReduce) {
+    part.order.slot = steps_.back().slot;
+    part.order.box = steps_.back().box;
+    part.captured = steps_.back().captured;
+  }
+  if (!part.captured) part.order.box = static_cast<std::int32_t>(eager_messages_++ % streams_->eager_boxes());
+  return part;
+}
+
+// What the step held of an earlier replay is history.
+void Context::begin_replay(Step& step, const StreamPart& part) noexcept {
+  step.reduce_number = part.reduce_number;
+  for (std::size_t t = 0; t < part.local_tokens.size(); ++t) step.local.terms[t].tokens = part.local_tokens[t];
+  if (!step.captured) return;
+  step.losses = {};
+  step.failure.reset();
+  step.loss_failure.reset();
+  step.audited = false;
+  step.audit_ticket = 0;
+}
+
+// Whose losses the slot of a message holds. On a device replays count as steps, so tickets do not tell.
+Step* Context::step_in_slot(const Message& message, std::size_t slot) noexcept {
+  if (!message.of_stream) return kept(message.newest - static_cast<tokavg_ticket_t>(slot));
+  const std::uint64_t number = message.of_stream->reduce_number - slot;
+  const auto found = std::find_if(steps_.rbegin(), steps_.rend(),
+                                  [=](const Step& step) { return step.complete && step.reduce_number == number; });
+  return found != steps_.rend() ? &*found : nullptr;
+}
+
+// A graph would use the numbers of one step again with every replay.
+Step& Context::find_on_stream(tokavg_ticket_t ticket, Stream stream) {
+  const bool capturing = streams_->capturing(stream);
+  if (!capturing) courier_->poll([this](const Message& message) { receive(message); });
+  Step& step = find(ticket);
+  if (capturing && !step.captured) {
+    fail(TOKAVG_ERR_STATE,
+         "ticket %lld was closed before the capture of this stream began; in a capture use tickets that were closed in "
+         "it",
+         static_cast<long long>(ticket));
+  }
+  if (step.complete && step.failure && !step.captured) throw TicketError(*step.failure);
+  return step;
+}
+
+std::int32_t Context::stream_slot(tokavg_ticket_t ticket, bool applies_factor, Stream stream) {
+  if (settings_.config.asks_only != 0) check_counting();
+  if (ticket == TOKAVG_OPEN) {
+    check_counting();
+    return kOpenSlot;
+  }
+  const Step& step = find_on_stream(ticket, stream);
+  if (applies_factor) check_not_scaled_after(step);
+  return step.slot;
+}
+
+void Context::record_on_stream(tokavg_ticket_t ticket, bool applies_factor, bool records) {
+  if (ticket == TOKAVG_OPEN) return;
+  Step& step = find(ticket);
+  if (applies_factor) step.scaled_before_backward = true;
+  // Losses of a captured step go with its next replay, or the next message after the last.
+  if (records && !step.captured) unsent_on_device_ = true;
+}
+
+void Context::stream_loss(tokavg_ticket_t ticket, const LossRequest& request) {
+  const bool applies_factor = request.out.backward != nullptr;
+  const std::int32_t slot = stream_slot(ticket, applies_factor, request.stream);
+  const auto t = static_cast<std::size_t>(request.term);
+  if (request.kind == TOKAVG_LOSS_TOKEN_LOSSES) {
+    const TokenLosses view{request.rows, request.cols, request.losses, request.has_labels ? &request.labels : nullptr};
+    streams_->token_losses(view, request.term, slot, request.out, request.stream);
+  } else {
+    StreamValue value;
+    value.value = request.losses;
+    value.is_mean = request.kind == TOKAVG_LOSS_MEAN;
+    value.tokens = request.tokens;
+    if (slot == kOpenSlot) {
+      value.host_counted = open_.counts().terms[t].tokens;
+      value.host_recorded = open_.losses()[t].tokens;
+    } else {
+      const Step& step = find(ticket);
+      value.host_recorded = step.local_losses[t].tokens - step.open_losses[t];
+    }
+    streams_->value(value, request.term, slot, request.out, request.stream);
+  }
+  record_on_stream(ticket, applies_factor && ticket != TOKAVG_OPEN, true);
+}
+
+void Context::stream_cross_entropy(tokavg_ticket_t ticket, const CrossEntropyRequest& request) {
+  const bool applies_factor = request.ce.gradient || request.out.backward != nullptr;
+  const std::int32_t slot = stream_slot(ticket, applies_factor, request.stream);
+  streams_->cross_entropy(request.ce, request.term, slot, request.out, request.stream);
+  record_on_stream(ticket, applies_factor && ticket != TOKAVG_OPEN, true);
+}
+
+void Context::stream_scale(tokavg_ticket_t ticket, const ScaleRequest& request) {
+  Step& step = find_on_stream(ticket, request.stream);
+  check_not_scaled_before(step, request.kind);
+  streams_->scale(request.items, request.term, step.slot, request.kind, request.factor, request.factor_device,
+                  request.stream);
+  if (request.kind == TOKAVG_FACTOR_SCALE) step.scaled_after_backward = true;
+}
+
+const float* Context::factor_device(tokavg_ticket_t ticket, std::int32_t term, std::int32_t kind, Stream stream) {
+  check_usable();
+  if (!streams_) {
+    find(ticket);
+    if (find_device(TOKAVG_DEVICE_CUDA) == nullptr) {
+      fail(TOKAVG_ERR_NOT_BUILT,
+           "this libtokavg was built without CUDA; build it with -DTOKAVG_CUDA=ON, or use tokavg_factor");
+    }
+    fail(TOKAVG_ERR_STATE,
+         "this context works on the host; use tokavg_factor, or set config.device to TOKAVG_DEVICE_CUDA");
+  }
+  return streams_->factor(term, find_on_stream(ticket, stream).slot, kind, stream);
+}
+
+void Context::release(tokavg_ticket_t ticket) {
+  check_usable();
+  Step& step = find(ticket);
+  step.released = true;
+  if (!step.captured) return;
+  captured_places_[static_cast<std::size_t>(step.slot - streams_->eager_slots())] = false;
+  static_cast<StreamMessenger&>(*courier_).forget_captured(step.sequence);
+}
+
+}  // namespace tokavg

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row in the shared memory of a cluster, a chunk a block. The chunk arrives in pieces and is summed as it comes; the
+// blocks tell each other their sums and write their part of the gradient from what they hold.
+#include "device/cuda/chunk_copy.hpp"
+#include "device/cuda/cross_entropy_gradient.hpp"
+#include "device/cuda/cross_entropy_launch.hpp"
+
+namespace tokavg::cuda {
+namespace {
+
+struct alignas(128) ClusterShared {
+  RowShared of_row;
+  ChunkCopy::Arrivals arrivals;
+  RowSums of_warps[kRowWarps];
+  RowSums of_chunks[2][kMostChunks];  // two, for a block may be one exchange ahead of another
+};
+
+template <typename Stored, typename CapKind>
+class ClusterRows {
+ public:
+  __device__ explicit ClusterRows(const RowsTask& task)
+      : task_(task),
+        cap_(task.ce.softcap),
+        shared_(*reinterpret_cast<ClusterShared*>(shared_memory())),
+        copy_(shared_.arrivals, shared_memory() + sizeof(ClusterShared)),
+        rank_(cluster_rank()) {
+    chunk_.begin = static_cast<int>(rank_) * task.plan.chunk_columns;
+    chunk_.columns = std::min(task.plan.chunk_columns, task.plan.vocab - chunk_.begin);
+  }
+
+  __device__ void run() {
+    RowShared& shared = shared_.of_row;
+    const auto chunks = static_cast<unsigned>(task_.plan.chunks);
+    if (threadIdx.x == 0) copy_.init();
+    if (threadIdx.x == kResultThread) shared.recorded = RowsRecorded();
+    for (std::int64_t number = blockIdx.x / chunks; number < task_.rows; number += gridDim.x / chunks) {
+      if (threadIdx.x == 0) shared.row = find_row(task_, number);
+      __syncthreads();
+      if (shared.row.kind == RowKind::kScored) {
+        score(shared);
+      } else {
+        if (threadIdx.x == kResultThread && rank_ == 0) write_results(task_.ce, shared.row, RowEnd(), shared.recorded);
+        Stored* gradient = gradient_at<Stored>(task_.ce, shared.row, chunk_);
+        if (gradient != nullptr) fill(gradient, chunk_.columns, from_float<Stored>(0.0F));
+      }
+      __syncthreads();
+    }
+    if (threadIdx.x == kResultThread && rank_ == 0) shared.recorded.add_to(*task_.cell);
+  }
+
+ private:
+  __device__ void score(RowShared& shared) {
+    const Stored* row = row_at<const Stored>(task_.ce.logits, shared.row);
+    const auto* logits = reinterpret_cast<const Stored*>(copy_.start(
+        reinterpret_cast<const unsigned char*>(row + chunk_.begin), chunk_.columns * static_cast<int>(sizeof(Stored))));
+    if (threadIdx.x == 0) shared.row.logit = static_cast<double>(to_float(row[shared.row.label]));
+    chunk_.label = shared.row.label - chunk_.begin;
+    if (task_.plan.chunks > 1 && !met_) cluster_sync();  // only then may the others' shared memory be written to
+    met_ = true;
+    begin_row(logits, shared);
+    finish_row<Stored>(task_, cap_, rank_ == 0, shared);
+    Stored* gradient = gradient_at<Stored>(task_.ce, shared.row, chunk_);
+    if (gradient != nullptr) write_gradient<1>(chunk_, cap_, shared.row, shared.end, logits, gradient);
+  }
+
+  __device__ void begin_row(const Stored* logits, RowShared& shared) {
+    const bool full = wants_full_pass(task_.ce);
+    const RowSums sums = exchange(full ? sum<Pass::kFull>(logits, 0) : sum<Pass::kPlain>(logits, 0));
+    if (threadIdx.x == 0) begin_end(shared.row, sums, cap_, shared.end);
+    __syncthreads();
+    if (!shared.end.far) return;
+    const float base = shared.end.reference;
+    const RowSums shifted = exchange(sum<Pass::kShifted>(logits, base));
+    if (threadIdx.x == 0) set_others(shifted, base, shared.end);
+    __syncthreads();
+  }
+
+  template <Pass kPass>
+  __device__ RowSums sum(const Stored* logits, float base) const {
+    ChunkSums<Stored, CapKind, kPass> sums(logits, chunk_, cap_, base);
+    constexpr int kColumns = kPerPacket<Stored>;
+    int column = static_cast<int>(threadIdx.x) * kColumns;
+#pragma unroll 1
+    for (int piece = 0; piece < kPieces; ++piece) {
+      const int there = copy_.wait(piece) / static_cast<int>(sizeof(Stored));
+      const int until = piece + 1 < kPieces ? there - kColumns + 1 : there;
+#pragma unroll 1
+      for (; column < until; column += static_cast<int>(kRowThreads) * kColumns) {
+        sums.add(sums.load(column), column);
+      }
+    }
+    return sums.sums();
+  }
+
+  // Of the row; thread 0 has them.
+  __device__ RowSums exchange(RowSums sums) {
+    sums = merge_lanes(sums);
+    if (threadIdx.x % kWarp == 0) shared_.of_warps[threadIdx.x / kWarp] = sums;
+    __syncthreads();
+    const auto chunks = static_cast<unsigned>(task_.plan.chunks);
+    if (chunks == 1) {
+      if (threadIdx.x == 0) sums = merge_in_order(shared_.of_warps, static_cast<int>(kRowWarps));
+      return sums;
+    }
+    RowSums* of_chunks = shared_.of_chunks[turn_];
+    turn_ ^= 1;
+    if (threadIdx.x < chunks) {
+      *shared_of(&of_chunks[rank_], threadIdx.x) = merge_in_order(shared_.of_warps, static_cast<int>(kRowWarps));
+    }
+    cluster_sync();
+    if (threadIdx.x == 0) sums = merge_in_order(of_chunks, static_cast<int>(chunks));
+    return sums;
+  }
+
+  const RowsTask& task_;
+  CapKind cap_;
+  ClusterShared& shared_;
+  ChunkCopy copy_;
+  unsigned rank_;
+  Chunk chunk_;
+  int turn_ = 0;
+  bool met_ = false;
+};
+
+template <typename Stored, typename CapKind>
+__global__ void __launch_bounds__(kRowThreads, CapKind::kBlocks) cluster_kernel(const __grid_constant__ RowsTask task) {
+  ClusterRows<Stored, CapKind>(task).run();
+}
+
+std::size_t shared_bytes(const RowsTask& task) {
+  const std::size_t element = task.ce.logits.dtype == TOKAVG_DTYPE_F32 ? sizeof(float) : sizeof(F16);
+  return sizeof(ClusterShared) + sizeof(Packet) + static_cast<std::size_t>(task.plan.chunk_columns) * element;
+}
+
+LaunchShape shape_of(const RowsTask& task) {
+  const auto chunks = static_cast<unsigned>(task.plan.chunks);
+  return {.blocks = blocks_for_rows(task.rows, chunks) * chunks,
+          .threads = kRowThreads,
+          .shared_bytes = shared_bytes(task),
+          .cluster = chunks};
+}
+
+template <typename Kernel>
+void allow_shape(Kernel kernel, const LaunchShape& shape) {
+  allow(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
+  if (shape.cluster > kPortableCluster) allow(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+}
+
+struct CanCluster {
+  template <typename Stored, typename CapKind>
+  static bool run(const RowsTask& task) {
+    const LaunchShape shape = shape_of(task);
+    if (shape.cluster <= kPortableCluster) return true;
+    const auto kernel = cluster_kernel<Stored, CapKind>;
+    allow_shape(kernel, shape);
+    return clusters_at_once(kernel, shape) > 0;
+  }
+};
+
+struct LaunchClusters {
+  template <typename Stored, typename CapKind>
+  static void run(const RowsTask& task, cudaStream_t stream) {
+    const LaunchShape shape = shape_of(task);
+    const auto kernel = cluster_kernel<Stored, CapKind>;
+    allow_shape(kernel, shape);
+    launch("cross_entropy_cluster_kernel", shape, stream, kernel, task);
+  }
+};
+
+}  // namespace
+
+bool cluster_can(const RowsTask& task) {
+  return attribute(cudaDevAttrComputeCapabilityMajor) >= 9 &&
+         shared_bytes(task) <= static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) &&
+         run_for_type<CanCluster>(task);
+}
+
+void launch_cluster_rows(const RowsTask& task, cudaStream_t stream) { run_for_type<LaunchClusters>(task, stream); }
+
+}  // namespace tokavg::cuda

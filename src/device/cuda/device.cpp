@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "device/cuda/arena.hpp"
+#include "device/cuda/current.hpp"
+#include "device/cuda/kernels.hpp"
+#include "device/cuda/open_cells.hpp"
+#include "device/cuda/order.hpp"
+#include "device/cuda/resources.hpp"
+#include "device/cuda/state.hpp"
+#include "device/device.hpp"
+#include "device/stream_device.hpp"
+
+namespace tokavg::cuda {
+namespace {
+
+constexpr std::int32_t kCapturedSteps = 16;
+
+int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+class CudaDevice final : public StreamDevice {
+ public:
+  CudaDevice(int device, const DeviceOptions& options)
+      : layout_{options.terms, options.in_flight}, resources_(std::make_unique<Resources>(device)) {
+    free_what_is_unused();
+    const OutsideCapture outside;
+    Resources& r = *resources_;
+    r.own_stream = std::make_unique<OwnStream>();
+    r.side_stream = std::make_unique<OwnStream>();
+    for (std::int32_t i = 0; i < 5 + slots(); ++i) r.events.emplace_back();
+    const Shape shape{layout_, slots(), eager_boxes() + kCapturedSteps};
+    r.device_memory = std::make_unique<Memory>(Memory::Kind::kDevice, shape.device_bytes(), r.own_stream->get());
+    r.mapped_memory = std::make_unique<Memory>(Memory::Kind::kMapped, shape.mapped_bytes(), r.own_stream->get());
+    arena_.emplace(shape, *r.device_memory, *r.mapped_memory);
+    order_.emplace(event(0), event(1));
+  }
+
+  ~CudaDevice() override {
+    std::vector<cudaEvent_t> last_uses;
+    if (order_->used()) last_uses.push_back(event(0));
+    if (side_used_) last_uses.push_back(event(2));
+    free_when_unused(std::move(resources_), last_uses);
+  }
+
+  void agree(const StreamRule& rule) override { rule_ = rule; }
+  void sum_with(EnqueueSums sum, void* user) override {
+    enqueue_ = sum;
+    enqueue_user_ = user;
+  }
+
+  [[nodiscard]] bool owns(const void* pointer) const override {
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+    return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  }
+  [[nodiscard]] bool capturing(Stream stream) override { return Order::capture_of(to_cuda(stream)).active; }
+
+  void count(const LabelsView& labels, std::int32_t term, bool begins_microbatch, Stream stream) override {
+    enqueue(stream, [&](cudaStream_t s) {
+      if (begins_microbatch) open_.begin_microbatch();
+      launch_count(labels, open_cell(term, s), s);
+    });
+  }
+  void begin_microbatch() override { open_.begin_microbatch(); }
+  void drop_microbatch() override { open_.drop_microbatch(); }
+
+  void token_losses(const TokenLosses& losses, std::int32_t term, std::int32_t slot, const StreamOutputs& out,
+                    Stream stream) override {
+    record(term, slot, out, out.backward != nullptr, stream,
+           [&](TermCell* cell, const double* /*factor*/, cudaStream_t s) { launch_token_losses(losses, cell, s); });
+  }
+
+  void cross_entropy(const CrossEntropy& ce, std::int32_t term, std::int32_t slot, const StreamOutputs& out,
+                     Stream stream) override {
+    const bool needs_factor = out.backward != nullptr || ce.gradient;
+    record(term, slot, out, needs_factor, stream, [&](TermCell* cell, const double* factor, cudaStream_t s) {
+      launch_cross_entropy(ce, {factor, out.loss_scale, out.loss_scale_device}, cell, s);
+    });
+  }
+
+  void value(const StreamValue& value, std::int32_t term, std::int32_t slot, const StreamOutputs& out,
+             Stream stream) override {
+    enqueue(stream, [&](cudaStream_t s) {
+      ValueTask task;
+      task.state = state();
+      task.slot = slot == kOpenSlot ? nullptr : step(slot);
+      if (slot != kOpenSlot && out.backward != nullptr) task.factor = awaited_factor(slot, term, s);
+      task.target = slot == kOpenSlot ? open_cell(term, s) : &step(slot)->terms[term];
+      task.kept = open_.kept();
+      task.term = term;
+      task.value = value;
+      task.out = out;
+      launch_value(task, s);
+    });
+  }
+
+  void scale(std::span<const StreamScaleItem> items, std::int32_t term, std::int32_t slot, std::int32_t kind,
+             double factor, const float* factor_device, Stream stream) override {
+    std::vector<ScaleArray> arrays;
+    arrays.reserve(items.size());
+    for (const StreamScaleItem& item : items) arrays.push_back({item.array.data, item.count, item.array.dtype});
+    enqueue(stream, [&](cudaStream_t s) {
+      const double* f = awaited_factor(slot, term, s) + (kind - TOKAVG_FACTOR_SCALE);
+      launch_scale(arrays, {f, factor, factor_device}, s);
+    });
+  }
+
+  const float* factor(std::int32_t term, std::int32_t slot, std::int32_t kind, Stream stream) override {
+    enqueue(stream, [&](cudaStream_t s) { await(slot, s); });
+    return &step(slot)->rounded_factors[term][kind - TOKAVG_FACTOR_SCALE];
+  }
+
+  void send(const StreamMessage& message, Stream stream) override {
+    const bool closes = message.roll.kind == MessageKind::kReduce;
+    enqueue(stream, [&](cudaStream_t s) {
+      EncodeTask task;
+      task.state = state();
+      task.slots = step(0);
+      task.box = device_box(message.box);
+      task.control = device_control();
+      task.layout = layout_;
+      task.rule = rule_;
+      task.message = message;
+      task.used = closes ? open_.used() : 0;
+      task.kept = closes ? open_.kept() : 0;
+      task.host_sums = enqueue_ == nullptr;
+      launch_encode(task, s);
+      if (closes) {
+        open_.close();
+        Closed& closed = closed_[static_cast<std::size_t>(message.slot)];
+        closed.box = message.box;
+        closed.capture = order_->capture();
+      }
+      if (enqueue_ != nullptr) sum_in_stream_order(message, closes, s);
+    });
+  }
+
+  [[nodiscard]] Stream own_stream() override { return resources_->own_stream->get(); }
+  [[nodiscard]] std::int32_t eager_slots() const override { return static_cast<std::int32_t>(layout_.slots()); }
+  [[nodiscard]] std::int32_t eager_boxes() const override { return 2 * layout_.in_flight + 2; }
+  [[nodiscard]] std::int32_t captured_steps() const override { return kCapturedSteps; }
+
+  [[nodiscard]] MessageBox box(std::int32_t index) override { return arena_->box_on_host(index); }
+  [[nodiscard]] StreamControl& control() override { return arena_->control_on_host(); }
+
+  [[nodiscard]] std::string describe() const override {
+    int runtime = 0;
+    int driver = 0;
+    check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    const int device = resources_->device;
+    return format(R"({"name":"cuda","device":%d,"compute_capability":"%d.%d","runtime":%d,"driver":%d})", device,
+                  attribute(cudaDevAttrComputeCapabilityMajor, device),
+                  attribute(cudaDevAttrComputeCapabilityMinor, device), runtime, driver);
+  }
+
+ private:
+  // Where the message of a slot went.
+  struct Closed {
+    std::int32_t box = 0;
+    Order::Capture capture;
+  };
+
+  static cudaStream_t to_cuda(Stream stream) { return static_cast<cudaStream_t>(stream); }
+  [[nodiscard]] cudaEvent_t event(std::size_t index) const { return resources_->events[index].get(); }
+  [[nodiscard]] cudaEvent_t slot_done(std::int32_t slot) const { return event(5 + static_cast<std::size_t>(slot)); }
+  [[nodiscard]] std::int32_t slots() const { return eager_slots() + kCapturedSteps; }
+  [[nodiscard]] StreamState* state() const { return arena_->state(); }
+  [[nodiscard]] StepSlot* step(std::int32_t slot) const { return arena_->step(slot); }
+  [[nodiscard]] StreamControl* device_control() const { return arena_->control(); }
+  [[nodiscard]] Words device_box(std::int32_t index) const { return arena_->box(index, enqueue_ != nullptr); }
+
+  template <typename Body>
+  void enqueue(Stream stream, Body&& body) {
+    CurrentDevice current(resources_->device);
+    const cudaStream_t s = to_cuda(stream);
+    order_->enter(s);
+    body(s);
+    order_->leave(s);
+    current.restore();
+  }
+
+  TermCell* open_cell(std::int32_t term, cudaStream_t stream) {
+    if (open_.full()) {
+      launch_fold(state(), open_.used(), open_.kept(), layout_.terms, stream);
+      open_.folded();
+    }
+    return &state()->cells[open_.current()][term];
+  }
+
+  // A call that adds losses: directly, or by way of the scratch cell when its own sum is wanted.
+  template <typename Launch>
+  void record(std::int32_t term, std::int32_t slot, const StreamOutputs& out, bool needs_factor, Stream stream,
+              Launch&& launch) {
+    enqueue(stream, [&](cudaStream_t s) {
+      const double* factor = slot != kOpenSlot && needs_factor ? awaited_factor(slot, term, s) : nullptr;
+      TermCell* target = slot == kOpenSlot ? open_cell(term, s) : &step(slot)->terms[term];
+      if (out.sum == nullptr && out.backward == nullptr) return launch(target, factor, s);
+      TermCell* scratch = &state()->scratch;
+      launch(scratch, factor, s);
+      launch_give_back(scratch, target, factor, out, s);
+    });
+  }
+
+  const double* awaited_factor(std::int32_t slot, std::int32_t term, cudaStream_t stream) {
+    await(slot, stream);
+    return step(slot)->factors[term];
+  }
+
+  [[nodiscard]] AwaitTask await_task(std::int32_t slot, std::int32_t box) const {
+    AwaitTask task;
+    task.slot = slot == kOpenSlot ? nullptr : step(slot);
+    task.box = device_box(box);
+    task.control = device_control();
+    task.layout = layout_;
+    task.rule = rule_;
+    return task;
+  }
+
+  void await(std::int32_t slot, cudaStream_t stream) {
+    const Closed& closed = closed_[static_cast<std::size_t>(slot)];
+    if (enqueue_ == nullptr) return launch_await(await_task(slot, closed.box), stream);
+    launch_ask(step(slot), device_control(), stream);
+    // A step of a graph is complete when the graph is, which the caller's own order says.
+    const Order::Capture& now = order_->capture();
+    if (closed.capture.active && !now.active) return;
+    check(cudaStreamWaitEvent(stream, slot_done(slot), 0), "cudaStreamWaitEvent");
+  }
+
+  // On a stream of our own, beside whatever the caller's stream goes on with.
+  void sum_in_stream_order(const StreamMessage& message, bool closes, cudaStream_t stream) {
+    const bool captured = order_->capture().active;
+    const cudaStream_t side = resources_->side_stream->get();
+    const cudaEvent_t encoded = event(captured ? 3 : 4);
+    check(cudaEventRecord(encoded, stream), "cudaEventRecord");
+    check(cudaStreamWaitEvent(side, encoded, 0), "cudaStreamWaitEvent");
+    enqueue_(enqueue_user_, device_box(message.box).words, layout_.words(), side);
+    launch_settle(await_task(closes ? message.slot : kOpenSlot, message.box), side);
+    if (closes) check(cudaEventRecord(slot_done(message.slot), side), "cudaEventRecord");
+    if (captured) return;
+    check(cudaEventRecord(event(2), side), "cudaEventRecord");
+    side_used_ = true;
+  }
+
+  const MessageLayout layout_;
+  std::unique_ptr<Resources> resources_;
+  std::optional<Arena> arena_;  // in its memory
+  StreamRule rule_;
+  EnqueueSums enqueue_ = nullptr;
+  void* enqueue_user_ = nullptr;
+  std::optional<Order> order_;
+  OpenCells open_;
+  std::vector<Closed> closed_ = std::vector<Closed>(static_cast<std::size_t>(slots()));
+  bool side_used_ = false;
+};
+
+std::unique_ptr<StreamDevice> make_cuda(const DeviceOptions& options) {
+  int count = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
+    static_cast<void>(cudaGetLastError());
+    fail(TOKAVG_ERR_DEVICE,
+         "config.device is TOKAVG_DEVICE_CUDA, but no GPU can be used (cudaGetDeviceCount: %s); check the driver and "
+         "CUDA_VISIBLE_DEVICES, or use TOKAVG_DEVICE_HOST",
+         error != cudaSuccess ? cudaGetErrorString(error) : "no device");
+  }
+  int device = options.device_index;
+  if (device < 0) check(cudaGetDevice(&device), "cudaGetDevice");
+  if (device >= count) {
+    fail(TOKAVG_ERR_CONFIG, "config.device_index is %d; there are %d devices, 0 to %d", device, count, count - 1);
+  }
+  const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
+  if (major < 8) {
+    fail(TOKAVG_ERR_UNSUPPORTED, "config.device_index: device %d has compute capability %d; 8.0 is the least", device,
+         major);
+  }
+  CurrentDevice current(device);
+  auto made = std::make_unique<CudaDevice>(device, options);
+  current.restore();
+  return made;
+}
+
+bool is_usable() noexcept {
+  int count = 0;
+  const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  if (!found) static_cast<void>(cudaGetLastError());
+  return found;
+}
+
+std::string describe_factory() {
+  int count = 0;
+  int runtime = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  static_cast<void>(cudaGetLastError());
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  return format(R"({"name":"cuda","devices":%d,"runtime":%d})", count, runtime);
+}
+
+}  // namespace
+
+extern const DeviceFactory kFactory;
+const DeviceFactory kFactory{"cuda", TOKAVG_DEVICE_CUDA, nullptr, make_cuda, is_usable, describe_factory};
+
+}  // namespace tokavg::cuda

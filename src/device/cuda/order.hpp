@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "device/cuda/check.hpp"
+
+namespace tokavg::cuda {
+
+// The calls of a context run in the order in which they are made, whatever their streams: each waits for the one
+// before. Inside a capture only what belongs to the same capture can be waited for; what came before it was complete
+// when it began (core sees to that).
+class Order {
+ public:
+  // Events of the context's own, at rest.
+  Order(cudaEvent_t eager, cudaEvent_t captured) : eager_(eager), captured_(captured) {}
+
+  struct Capture {
+    bool active = false;
+    unsigned long long id = 0;
+  };
+  static Capture capture_of(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    Capture capture;
+    check(cudaStreamGetCaptureInfo(stream, &status, &capture.id, nullptr, nullptr, nullptr, nullptr),
+          "cudaStreamGetCaptureInfo");
+    if (status == cudaStreamCaptureStatusInvalidated) {
+      fail(TOKAVG_ERR_STATE, "the capture of this stream was invalidated by an earlier call; end it and begin anew");
+    }
+    capture.active = status == cudaStreamCaptureStatusActive;
+    return capture;
+  }
+
+  void enter(cudaStream_t stream) {
+    const Capture capture = capture_of(stream);
+    if (!capture.active) {
+      if (recorded_) check(cudaStreamWaitEvent(stream, eager_, 0), "cudaStreamWaitEvent");
+    } else if (capture.id == captured_in_) {
+      check(cudaStreamWaitEvent(stream, captured_, 0), "cudaStreamWaitEvent");
+    }
+    capture_ = capture;
+  }
+
+  void leave(cudaStream_t stream) {
+    if (capture_.active) {
+      check(cudaEventRecord(captured_, stream), "cudaEventRecord");
+      captured_in_ = capture_.id;
+    } else {
+      check(cudaEventRecord(eager_, stream), "cudaEventRecord");
+      recorded_ = true;
+    }
+  }
+
+  [[nodiscard]] const Capture& capture() const noexcept { return capture_; }  // of the call that is running
+  [[nodiscard]] bool used() const noexcept { return recorded_; }
+
+ private:
+  cudaEvent_t eager_;
+  cudaEvent_t captured_;
+  bool recorded_ = false;
+  unsigned long long captured_in_ = 0;
+  Capture capture_;
+};
+
+}  // namespace tokavg::cuda

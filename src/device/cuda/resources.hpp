@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+// What a context owns on a GPU.
+namespace tokavg::cuda {
+
+// An event without a time, for ordering.
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(Event&& other) noexcept : event_(other.event_) { other.event_ = nullptr; }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  Event& operator=(Event&&) = delete;
+  [[nodiscard]] cudaEvent_t get() const noexcept { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// A stream that does not wait for the legacy default stream; its few small kernels go before others.
+class OwnStream {
+ public:
+  OwnStream();
+  ~OwnStream();
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  [[nodiscard]] cudaStream_t get() const noexcept { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+// Memory, all zero when the constructor returns: cudaMemset alone is ordered before no stream but the legacy one.
+class Memory {
+ public:
+  enum class Kind { kDevice, kMapped };
+  Memory(Kind kind, std::size_t bytes, cudaStream_t stream);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  [[nodiscard]] void* on_host() const noexcept { return host_; }  // kMapped
+  [[nodiscard]] void* on_device() const noexcept { return device_; }
+
+ private:
+  Kind kind_;
+  void* host_ = nullptr;
+  void* device_ = nullptr;
+};
+
+// All that must outlive the kernels that use it. Freeing memory would wait for the whole GPU, and a context is freed
+// without waiting: what is still in use is put aside, and freed when another context is made or freed.
+struct Resources {
+  explicit Resources(int which) : device(which) {}
+
+  int device;
+  std::unique_ptr<OwnStream> own_stream;   // messages nobody's stream asks for
+  std::unique_ptr<OwnStream> side_stream;  // sums in stream order
+  std::unique_ptr<Memory> device_memory;
+  std::unique_ptr<Memory> mapped_memory;
+  std::vector<Event> events;
+};
+
+void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses) noexcept;
+void free_what_is_unused() noexcept;
+
+}  // namespace tokavg::cuda
