@@ -2,20 +2,16 @@
 #include "contract/arrays.hpp"
 
 namespace contract {
-namespace {
 
-// The library takes void* although it only reads: an array may also be an output.
 template <typename Value>
-tokavg_array_t array_of(const std::vector<Value>& values, std::int32_t dtype) {
+tokavg_array_t Arrays::array_of(const std::vector<Value>& values, std::int32_t dtype) {
   tokavg_array_t array{};
-  array.data = const_cast<Value*>(values.data());
+  array.data = memory_.put(values);
   array.dtype = dtype;
   return array;
 }
 
-}  // namespace
-
-Arrays::Arrays(const Call& call) : call_(call) {
+Arrays::Arrays(const Call& call, Memory& memory) : call_(call), memory_(memory) {
   labels_.struct_size = static_cast<std::uint32_t>(sizeof labels_);
   labels_.flags = call.same ? static_cast<std::uint32_t>(TOKAVG_LABELS_SAME_MICROBATCH) : 0U;
   labels_.term = call.term;

@@ -11,9 +11,10 @@ namespace {
 class RankRun {
  public:
   RankRun(const Case& the_case, Mode mode, Team& team)
-      : case_(the_case), mode_(mode), rank_(static_cast<std::size_t>(team.rank())) {
+      : case_(the_case), mode_(mode), rank_(static_cast<std::size_t>(team.rank())), memory_(team.memory()) {
     tokavg_config_t config = the_case.config;
     if (the_case.self) {
+      memory_.configure(config);
       config.comm_kind = TOKAVG_COMM_SELF;
     } else {
       team.configure(config);
@@ -54,9 +55,10 @@ class RankRun {
     if (mode_ == Mode::kBefore) {
       // Where the step is to fail every use of its ticket does, so its losses are not a fault of the calls.
       if (step.expect.front().status >= 0) record_losses(input, ticket, record);
-      expect_ok(tokavg_flush(context_, nullptr), "tokavg_flush");
+      expect_ok(tokavg_flush(context_, memory_.stream()), "tokavg_flush");
     }
     read(step, ticket, record);
+    memory_.clear();
     record_.steps.push_back(std::move(record));
   }
 
@@ -64,8 +66,8 @@ class RankRun {
   void count(const RankInput& input, StepRecord& record) {
     for (std::size_t i = 0; i < input.calls.size(); ++i) {
       const Call& call = input.calls[i];
-      const Arrays arrays(call);
-      expect_ok(tokavg_count(context_, &arrays.labels(), nullptr), "tokavg_count");
+      const Arrays arrays(call, memory_);
+      expect_ok(tokavg_count(context_, &arrays.labels(), memory_.stream()), "tokavg_count");
       if (mode_ == Mode::kAfter && call.losses) record_loss(call, arrays, TOKAVG_OPEN, record);
       const bool last_of_microbatch = i + 1 == input.calls.size() || !input.calls[i + 1].same;
       if (call.discard && last_of_microbatch) expect_ok(tokavg_discard(context_), "tokavg_discard");
@@ -77,14 +79,14 @@ class RankRun {
     options.struct_size = static_cast<std::uint32_t>(sizeof options);
     options.flags = input.done ? static_cast<std::uint32_t>(TOKAVG_REDUCE_DONE) : 0U;
     tokavg_ticket_t ticket = 0;
-    expect_ok(tokavg_reduce(context_, input.done ? &options : nullptr, nullptr, &ticket), "tokavg_reduce");
+    expect_ok(tokavg_reduce(context_, input.done ? &options : nullptr, memory_.stream(), &ticket), "tokavg_reduce");
     return ticket;
   }
 
   void record_losses(const RankInput& input, tokavg_ticket_t ticket, StepRecord& record) {
     for (const Call& call : input.calls) {
       if (call.discard || !call.losses) continue;
-      record_loss(call, Arrays(call), ticket, record);
+      record_loss(call, Arrays(call, memory_), ticket, record);
     }
   }
 
@@ -94,10 +96,14 @@ class RankRun {
     double sum = 0;
     tokavg_loss_t loss = arrays.loss();
     const bool is_float = call.loss_dtype == TOKAVG_DTYPE_F32;
-    loss.backward_out = is_float ? static_cast<void*>(&backward_float) : &backward;
-    loss.sum_out = &sum;
-    expect_ok(tokavg_loss(context_, ticket, &loss, nullptr), "tokavg_loss");
+    loss.backward_out =
+        is_float ? memory_.put(&backward_float, sizeof backward_float) : memory_.put(&backward, sizeof backward);
+    loss.sum_out = static_cast<double*>(memory_.put(&sum, sizeof sum));
+    expect_ok(tokavg_loss(context_, ticket, &loss, memory_.stream()), "tokavg_loss");
     if (call.discard) return;
+    if (is_float) memory_.get(&backward_float, loss.backward_out, sizeof backward_float);
+    if (!is_float) memory_.get(&backward, loss.backward_out, sizeof backward);
+    memory_.get(&sum, loss.sum_out, sizeof sum);
     const auto term = static_cast<std::size_t>(call.term);
     record.backward[term] += is_float ? static_cast<double>(backward_float) : backward;
     record.sums[term] += sum;
@@ -126,8 +132,9 @@ class RankRun {
       const bool nothing = record.factor[term] == 0;
       double wide = nothing ? std::numeric_limits<double>::quiet_NaN() : 3.0;
       float narrow = nothing ? std::numeric_limits<float>::quiet_NaN() : 3.0F;
-      const tokavg_scale_item_t items[2] = {{&wide, 1, TOKAVG_DTYPE_F64, TOKAVG_MEMORY_HOST},
-                                            {&narrow, 1, TOKAVG_DTYPE_F32, TOKAVG_MEMORY_AUTO}};
+      const tokavg_scale_item_t items[2] = {
+          {memory_.put(&wide, sizeof wide), 1, TOKAVG_DTYPE_F64, memory_.kind()},
+          {memory_.put(&narrow, sizeof narrow), 1, TOKAVG_DTYPE_F32, TOKAVG_MEMORY_AUTO}};
       tokavg_scale_t scale{};
       scale.struct_size = static_cast<std::uint32_t>(sizeof scale);
       scale.item_size = static_cast<std::uint32_t>(sizeof items[0]);
@@ -135,7 +142,9 @@ class RankRun {
       scale.n_items = 2;
       scale.term = static_cast<std::int32_t>(term);
       scale.kind = TOKAVG_FACTOR_SCALE;
-      expect_ok(tokavg_scale(context_, ticket, &scale, nullptr), "tokavg_scale");
+      expect_ok(tokavg_scale(context_, ticket, &scale, memory_.stream()), "tokavg_scale");
+      memory_.get(&wide, items[0].data, sizeof wide);
+      memory_.get(&narrow, items[1].data, sizeof narrow);
       record.scaled.push_back(wide);
       record.scaled_float.push_back(narrow);
     }
@@ -144,6 +153,7 @@ class RankRun {
   const Case& case_;
   const Mode mode_;
   const std::size_t rank_;
+  Memory& memory_;
   std::size_t terms_ = 1;
   tokavg_context_t* context_ = nullptr;
   RankRecord record_;

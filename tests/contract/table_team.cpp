@@ -109,8 +109,9 @@ void close(void* user, std::int32_t) { ++static_cast<End*>(user)->closed; }
 
 class TableTeam final : public Team {
  public:
-  TableTeam(int rank, int ranks, bool complete, std::shared_ptr<Exchange> exchange, Meeting& meeting)
-      : ranks_(ranks), end_{std::move(exchange), rank}, meeting_(meeting) {
+  TableTeam(int rank, int ranks, bool complete, std::shared_ptr<Exchange> exchange, Meeting& meeting,
+            std::unique_ptr<Memory> memory)
+      : Team(std::move(memory)), ranks_(ranks), end_{std::move(exchange), rank}, meeting_(meeting) {
     table_.struct_size = static_cast<std::uint32_t>(sizeof table_);
     table_.version = TOKAVG_TRANSPORT_VERSION;
     table_.rank = rank;
@@ -135,14 +136,15 @@ class TableTeam final : public Team {
 
   [[nodiscard]] int rank() const override { return end_.rank; }
   [[nodiscard]] int ranks() const override { return ranks_; }
-  void configure(tokavg_config_t& config) override {
+  void sum(std::span<double> values) override { meeting_.sum(end_.rank, values); }
+
+ private:
+  void connect(tokavg_config_t& config) override {
     ++opened_;
     config.comm_kind = TOKAVG_COMM_CALLER;
     config.comm = &table_;
   }
-  void sum(std::span<double> values) override { meeting_.sum(end_.rank, values); }
 
- private:
   int ranks_;
   int opened_ = 0;
   End end_;
@@ -152,14 +154,14 @@ class TableTeam final : public Team {
 
 }  // namespace
 
-void run_on_table(int ranks, bool complete, const Body& body) {
+void run_on_table(int ranks, bool complete, const Body& body, const MakeMemory& make_memory) {
   const auto exchange = std::make_shared<Exchange>();
   exchange->ranks = ranks;
   Meeting meeting(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      TableTeam team(rank, ranks, complete, exchange, meeting);
+      TableTeam team(rank, ranks, complete, exchange, meeting, make_memory(rank));
       body(team);
     });
   }

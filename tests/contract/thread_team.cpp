@@ -12,19 +12,20 @@ namespace {
 
 class ThreadTeam final : public Team {
  public:
-  ThreadTeam(int rank, int ranks, tokavg_threads_t* group, Meeting& meeting)
-      : rank_(rank), ranks_(ranks), group_(group), meeting_(meeting) {}
+  ThreadTeam(int rank, int ranks, tokavg_threads_t* group, Meeting& meeting, std::unique_ptr<Memory> memory)
+      : Team(std::move(memory)), rank_(rank), ranks_(ranks), group_(group), meeting_(meeting) {}
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int ranks() const override { return ranks_; }
-  void configure(tokavg_config_t& config) override {
+  void sum(std::span<double> values) override { meeting_.sum(rank_, values); }
+
+ private:
+  void connect(tokavg_config_t& config) override {
     config.comm_kind = TOKAVG_COMM_THREADS;
     config.comm = group_;
     config.comm_rank = rank_;
   }
-  void sum(std::span<double> values) override { meeting_.sum(rank_, values); }
 
- private:
   int rank_;
   int ranks_;
   tokavg_threads_t* group_;
@@ -33,7 +34,7 @@ class ThreadTeam final : public Team {
 
 }  // namespace
 
-void run_on_threads(int ranks, const Body& body) {
+void run_on_threads(int ranks, const Body& body, const MakeMemory& make_memory) {
   tokavg_threads_t* group = nullptr;
   if (tokavg_threads_create(ranks, &group) != TOKAVG_OK) {
     std::fprintf(stderr, "tokavg_threads_create: %s\n", last_error(nullptr).c_str());
@@ -43,7 +44,7 @@ void run_on_threads(int ranks, const Body& body) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadTeam team(rank, ranks, group, meeting);
+      ThreadTeam team(rank, ranks, group, meeting, make_memory(rank));
       body(team);
     });
   }

@@ -4,31 +4,15 @@
 namespace contract {
 namespace {
 
-template <typename Value>
-tokavg_array_t array_of(std::vector<Value>& values, std::int32_t dtype) {
-  tokavg_array_t array{};
-  array.data = values.data();
-  array.dtype = dtype;
-  return array;
-}
-
-tokavg_labels_t labels_of(const Microbatch& batch, Forward& run, int term, bool weighted) {
-  tokavg_labels_t labels{};
-  labels.struct_size = static_cast<std::uint32_t>(sizeof labels);
-  labels.flags = term > 0 ? static_cast<std::uint32_t>(TOKAVG_LABELS_SAME_MICROBATCH) : 0U;
-  labels.term = term;
-  labels.rows = batch.rows;
-  labels.cols = batch.cols;
-  labels.labels = array_of(run.labels, TOKAVG_DTYPE_I64);
-  if (weighted) labels.weights = array_of(run.weights, TOKAVG_DTYPE_F64);
-  return labels;
-}
-
 // One rank of the data-parallel step.
 class RankTrainer {
  public:
   RankTrainer(const Trainer& trainer, Way way, const Cells& cells, Team& team)
-      : trainer_(trainer), way_(way), mine_(cells[static_cast<std::size_t>(team.rank())]), team_(team) {
+      : trainer_(trainer),
+        way_(way),
+        mine_(cells[static_cast<std::size_t>(team.rank())]),
+        team_(team),
+        memory_(team.memory()) {
     tokavg_config_t config;
     tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
     team.configure(config);
@@ -57,8 +41,9 @@ class RankTrainer {
       reduce();
       for (const auto& list : mine_) accumulate(list, ticket_);
     }
-    check(tokavg_flush(context_, nullptr), "tokavg_flush");
+    check(tokavg_flush(context_, memory_.stream()), "tokavg_flush");
     finish();
+    memory_.clear();
     return outcome_;
   }
 
@@ -68,15 +53,35 @@ class RankTrainer {
     outcome_.fault = std::string(call) + ": " + status_text(status, context_);
   }
 
+  template <typename Value>
+  tokavg_array_t array_of(const std::vector<Value>& values, std::int32_t dtype) {
+    tokavg_array_t array{};
+    array.data = memory_.put(values);
+    array.dtype = dtype;
+    return array;
+  }
+
+  tokavg_labels_t labels_of(const Microbatch& batch, const Forward& run, int term) {
+    tokavg_labels_t labels{};
+    labels.struct_size = static_cast<std::uint32_t>(sizeof labels);
+    labels.flags = term > 0 ? static_cast<std::uint32_t>(TOKAVG_LABELS_SAME_MICROBATCH) : 0U;
+    labels.term = term;
+    labels.rows = batch.rows;
+    labels.cols = batch.cols;
+    labels.labels = array_of(run.labels, TOKAVG_DTYPE_I64);
+    if (trainer_.weighted) labels.weights = array_of(run.weights, TOKAVG_DTYPE_F64);
+    return labels;
+  }
+
   void count(const Microbatch& batch) {
     for (int term = 0; term < trainer_.terms; ++term) {
       Forward run = forward(batch, term, trainer_.weighted);
-      const tokavg_labels_t labels = labels_of(batch, run, term, trainer_.weighted);
-      check(tokavg_count(context_, &labels, nullptr), "tokavg_count");
+      const tokavg_labels_t labels = labels_of(batch, run, term);
+      check(tokavg_count(context_, &labels, memory_.stream()), "tokavg_count");
     }
   }
 
-  void reduce() { check(tokavg_reduce(context_, nullptr, nullptr, &ticket_), "tokavg_reduce"); }
+  void reduce() { check(tokavg_reduce(context_, nullptr, memory_.stream(), &ticket_), "tokavg_reduce"); }
 
   double own_divisor() const { return trainer_.divides_accumulation ? static_cast<double>(mine_.size()) : 1.0; }
 
@@ -96,7 +101,7 @@ class RankTrainer {
 
   // tokavg_loss, and the gradient of what it says to call backward on.
   Gradient recorded(const Microbatch& batch, Forward& run, int term, tokavg_ticket_t ticket) {
-    const tokavg_labels_t labels = labels_of(batch, run, term, trainer_.weighted);
+    const tokavg_labels_t labels = labels_of(batch, run, term);
     double backward = 0;
     double sum = 0;
     tokavg_loss_t loss{};
@@ -107,9 +112,11 @@ class RankTrainer {
     loss.cols = batch.cols;
     loss.losses = array_of(run.losses, TOKAVG_DTYPE_F64);
     loss.labels = &labels;
-    loss.sum_out = &sum;
-    if (way_ != Way::kFactor) loss.backward_out = &backward;
-    check(tokavg_loss(context_, ticket, &loss, nullptr), "tokavg_loss");
+    loss.sum_out = static_cast<double*>(memory_.put(&sum, sizeof sum));
+    if (way_ != Way::kFactor) loss.backward_out = memory_.put(&backward, sizeof backward);
+    check(tokavg_loss(context_, ticket, &loss, memory_.stream()), "tokavg_loss");
+    memory_.get(&sum, loss.sum_out, sizeof sum);
+    if (way_ != Way::kFactor) memory_.get(&backward, loss.backward_out, sizeof backward);
     double scale = sum == 0 ? 0 : backward / sum;  // d(backward) / dS
     if (way_ == Way::kFactor)
       check(tokavg_factor(context_, ticket, term, TOKAVG_FACTOR_SCALE, &scale), "tokavg_factor");
@@ -119,7 +126,7 @@ class RankTrainer {
   }
 
   Gradient fused(const Microbatch& batch, Forward& run, int term) {
-    const tokavg_labels_t labels = labels_of(batch, run, term, trainer_.weighted);
+    const tokavg_labels_t labels = labels_of(batch, run, term);
     std::vector<float> gradient(run.logits.size(), -1.0F);
     tokavg_cross_entropy_t ce{};
     ce.struct_size = static_cast<std::uint32_t>(sizeof ce);
@@ -127,7 +134,8 @@ class RankTrainer {
     ce.vocab = kVocab;
     ce.labels = &labels;
     ce.gradient_out = array_of(gradient, TOKAVG_DTYPE_F32);
-    check(tokavg_cross_entropy(context_, ticket_, &ce, nullptr), "tokavg_cross_entropy");
+    check(tokavg_cross_entropy(context_, ticket_, &ce, memory_.stream()), "tokavg_cross_entropy");
+    memory_.get(gradient, ce.gradient_out.data);
     return backward(batch, gradient);
   }
 
@@ -153,21 +161,24 @@ class RankTrainer {
   }
 
   void scale_gradient() {
-    const tokavg_scale_item_t item = {outcome_.gradient.data(), static_cast<std::int64_t>(outcome_.gradient.size()),
-                                      TOKAVG_DTYPE_F64, TOKAVG_MEMORY_HOST};
+    const tokavg_scale_item_t item = {memory_.put(outcome_.gradient),
+                                      static_cast<std::int64_t>(outcome_.gradient.size()), TOKAVG_DTYPE_F64,
+                                      memory_.kind()};
     tokavg_scale_t scale{};
     scale.struct_size = static_cast<std::uint32_t>(sizeof scale);
     scale.item_size = static_cast<std::uint32_t>(sizeof item);
     scale.items = &item;
     scale.n_items = 1;
     scale.kind = TOKAVG_FACTOR_SCALE;
-    check(tokavg_scale(context_, ticket_, &scale, nullptr), "tokavg_scale");
+    check(tokavg_scale(context_, ticket_, &scale, memory_.stream()), "tokavg_scale");
+    memory_.get(outcome_.gradient, item.data);
   }
 
   const Trainer& trainer_;
   const Way way_;
   const std::vector<std::vector<Microbatch>>& mine_;
   Team& team_;
+  Memory& memory_;
   tokavg_context_t* context_ = nullptr;
   tokavg_ticket_t ticket_ = 0;
   Outcome outcome_;

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// failing_calls: every call of the CUDA runtime, and every launch, fails once: some call of the library then returns an
+// error whose text names it, nothing hangs, and nothing is left behind. Needs the emulator, which fails calls by name.
+#include <cuda_runtime_api.h>
+
+#include <array>
+
+#include "contract/team.hpp"
+#include "cuda/checks.hpp"
+#include "cuda/gpu.hpp"
+#include "cuda_emulator/control.h"
+
+using namespace cuda_test;
+
+namespace {
+
+// What the library calls, in a step that uses all of it.
+constexpr const char* kCalls[] = {"cudaGetDeviceCount",
+                                  "cudaGetDevice",
+                                  "cudaSetDevice",
+                                  "cudaDeviceGetAttribute",
+                                  "cudaDeviceGetStreamPriorityRange",
+                                  "cudaStreamCreateWithPriority",
+                                  "cudaEventCreateWithFlags",
+                                  "cudaMalloc",
+                                  "cudaMemsetAsync",
+                                  "cudaStreamSynchronize",
+                                  "cudaHostAlloc",
+                                  "cudaHostGetDevicePointer",
+                                  "cudaPointerGetAttributes",
+                                  "cudaStreamGetCaptureInfo",
+                                  "cudaStreamWaitEvent",
+                                  "cudaEventRecord",
+                                  "count_run_kernel",
+                                  "count_kernel",
+                                  "encode_kernel",
+                                  "await_kernel",
+                                  "token_losses_kernel",
+                                  "give_back_kernel",
+                                  "value_kernel",
+                                  "fold_kernel",
+                                  "scale_kernel"};
+
+// Not the one that is current: the library has to change, and to change back.
+constexpr int kDevice = 1;
+
+void wait_for_device() {
+  must(cudaSetDevice(kDevice), "cudaSetDevice");
+  must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  must(cudaSetDevice(0), "cudaSetDevice");
+}
+
+constexpr const char* kKinds[] = {"memory", "pinned memory", "stream", "event"};
+using Alive = std::array<std::size_t, std::size(kKinds)>;
+
+Alive alive() {
+  Alive count{};
+  for (std::size_t i = 0; i < count.size(); ++i) count[i] = cuda_emulator_alive(kKinds[i]);
+  return count;
+}
+
+// The first error, and its text.
+struct Outcome {
+  tokavg_status_t status = TOKAVG_OK;
+  std::string text;
+  bool in_free = false;  // the failure came in tokavg_free, which has nobody to tell
+  void note(tokavg_status_t got, tokavg_context_t* context) {
+    if (got >= 0 || status < 0) return;
+    status = got;
+    text = contract::last_error(context);
+  }
+};
+
+struct Data {
+  Stream stream;
+  Array<std::int64_t> labels{{1, 0, -100}, stream};
+  Array<float> weights{{1, 2, 3}, stream};
+  Array<float> losses{{1, 2, 3}, stream};
+  Array<float> logits{std::vector<float>(6, 0.0F), stream};
+  Array<double> sum{1};
+};
+
+void step(tokavg_context_t* ctx, const Data& data, Outcome& outcome) {
+  const cudaStream_t s = data.stream.get();
+  tokavg_labels_t labels = labels_of(data.labels, 1, 3);
+  labels.labels.memory = TOKAVG_MEMORY_AUTO;
+  for (int i = 0; i < 34; ++i) outcome.note(tokavg_count(ctx, &labels, s), ctx);  // more than there are cells
+  labels.weights = data.weights.array(TOKAVG_DTYPE_F32);
+  outcome.note(tokavg_count(ctx, &labels, s), ctx);
+  tokavg_ticket_t ticket = 0;
+  outcome.note(tokavg_reduce(ctx, nullptr, s, &ticket), ctx);
+  tokavg_loss_t loss{};
+  loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+  loss.kind = TOKAVG_LOSS_TOKEN_LOSSES;
+  loss.rows = 1;
+  loss.cols = 3;
+  loss.losses = data.losses.array(TOKAVG_DTYPE_F32);
+  loss.labels = &labels;
+  loss.sum_out = data.sum.data();
+  outcome.note(tokavg_loss(ctx, ticket, &loss, s), ctx);
+  loss.kind = TOKAVG_LOSS_MEAN;
+  loss.labels = nullptr;
+  loss.tokens = -1;
+  outcome.note(tokavg_loss(ctx, ticket, &loss, s), ctx);
+  labels.weights = {};
+  tokavg_cross_entropy_t ce{};
+  ce.struct_size = static_cast<std::uint32_t>(sizeof ce);
+  ce.logits = data.logits.array(TOKAVG_DTYPE_F32);
+  ce.vocab = 2;
+  ce.labels = &labels;
+  outcome.note(tokavg_cross_entropy(ctx, ticket, &ce, s), ctx);
+  const tokavg_scale_item_t item = {data.losses.data(), 3, TOKAVG_DTYPE_F32, TOKAVG_MEMORY_CUDA};
+  tokavg_scale_t scale{};
+  scale.struct_size = static_cast<std::uint32_t>(sizeof scale);
+  scale.item_size = static_cast<std::uint32_t>(sizeof item);
+  scale.items = &item;
+  scale.n_items = 1;
+  scale.kind = TOKAVG_FACTOR_SCALE;
+  outcome.note(tokavg_scale(ctx, ticket, &scale, s), ctx);
+  outcome.note(tokavg_wait(ctx, ticket, TOKAVG_WAIT_COUNT, -1, nullptr), ctx);
+}
+
+tokavg_config_t configuration() {
+  tokavg_config_t config;
+  tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
+  config.comm_kind = TOKAVG_COMM_SELF;
+  config.gradient_reduction = TOKAVG_GRADIENT_SUM;
+  config.device = TOKAVG_DEVICE_CUDA;
+  config.device_index = kDevice;
+  config.timeout_ms = 5000;
+  return config;
+}
+
+Outcome scenario(const Data& data) {
+  Outcome outcome;
+  const tokavg_config_t config = configuration();
+  tokavg_context_t* ctx = nullptr;
+  outcome.note(tokavg_init(&config, &ctx), nullptr);
+  if (ctx == nullptr) return outcome;
+  step(ctx, data, outcome);
+  outcome.note(tokavg_finalize(ctx), ctx);
+  const int left = cuda_emulator_failures_left();
+  tokavg_free(ctx);
+  outcome.in_free = cuda_emulator_failures_left() != left;
+  return outcome;
+}
+
+// What was still in use when its context was freed is freed with the next one, and that one was never used.
+void free_what_was_put_aside(Checks& checks) {
+  wait_for_device();
+  const tokavg_config_t config = configuration();
+  tokavg_context_t* ctx = nullptr;
+  checks.expect(tokavg_init(&config, &ctx) == TOKAVG_OK, "a new context: " + contract::last_error(nullptr));
+  tokavg_free(ctx);
+}
+
+// Every occurrence of the call, until there are no more; a call in a loop need not fail at each of its turns.
+void fail_each(const char* call, const Data& data, Checks& checks) {
+  constexpr int kMost = 400;
+  int failed = 0;
+  for (int kth = 1; kth <= kMost; kth += kth < 60 ? 1 : 13) {
+    const Alive before = alive();
+    cuda_emulator_fail(call, kth, cudaErrorUnknown, -1, 0);
+    const Outcome outcome = scenario(data);
+    const bool happened = cuda_emulator_failures_left() == 0;
+    cuda_emulator_reset();
+    if (!happened) {
+      checks.expect(outcome.status == TOKAVG_OK, std::string(call) + " did not fail, but: " + outcome.text);
+      free_what_was_put_aside(checks);
+      break;
+    }
+    ++failed;
+    const std::string what = std::string(call) + ", call " + std::to_string(kth) + ": ";
+    if (!outcome.in_free) {
+      checks.expect(outcome.status == TOKAVG_ERR_DEVICE || outcome.status == TOKAVG_ERR_MEMORY,
+                    what + tokavg_status_name(outcome.status) + " " + outcome.text);
+      checks.expect(outcome.text.find(call) != std::string::npos, what + outcome.text);
+    }
+    free_what_was_put_aside(checks);
+    const Alive after = alive();
+    for (std::size_t i = 0; i < after.size(); ++i) checks.equal(after[i], before[i], what + kKinds[i] + " alive");
+  }
+  checks.expect(failed > 0, std::string(call) + " is never called");
+}
+
+}  // namespace
+
+int main() {
+  cuda_emulator_longest_pause(0);
+  Checks checks;
+  must(cudaSetDevice(kDevice), "cudaSetDevice");
+  const Data data;
+  wait_for_device();
+  checks.expect(scenario(data).status == TOKAVG_OK, "the step works");
+  free_what_was_put_aside(checks);
+  for (const char* call : kCalls) fail_each(call, data, checks);
+  return checks.end("failing_calls");
+}
