@@ -12,12 +12,12 @@
 
 namespace {
 
-void check(ncclResult_t result, const char* call) {
+void check_nccl(ncclResult_t result, const char* call) {
   if (result == ncclSuccess) return;
   std::fprintf(stderr, "%s: %s\n", call, ncclGetErrorString(result));
   std::exit(1);
 }
-#define CHECK_NCCL(call) check(call, #call)
+#define CHECK_NCCL(call) check_nccl(call, #call)
 
 constexpr std::size_t kGradients = 1000;
 

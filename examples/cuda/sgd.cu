@@ -4,6 +4,7 @@
 #include "check.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <cmath>
 #include <cstdint>
@@ -42,7 +42,16 @@ void* shared_of(void* mine, unsigned rank);
 std::uint64_t nanoseconds();
 void nap(unsigned ns);
 
+template <typename... Expected, typename... Given>
+cudaError_t launch_kernel_ex(const cudaLaunchConfig_t* config, void (*kernel)(Expected...), Given... arguments) {
+  return launch(
+      "kernel", *config, [=] { kernel(static_cast<Expected>(arguments)...); }, reinterpret_cast<const void*>(kernel));
+}
+
 }  // namespace cuda_emulator
+
+// The runtime's own template, for programs that are not the library's: below it the arguments have lost their types.
+#define cudaLaunchKernelEx cuda_emulator::launch_kernel_ex
 
 inline void __syncthreads() { cuda_emulator::block_barrier(); }
 inline void __nanosleep(unsigned ns) { cuda_emulator::nap(ns); }
