@@ -19,7 +19,8 @@ foreach(folder tests/cuda tests/cuda_kernels bench/gpu)
     endforeach()
 endforeach()
 set_target_properties(${programs} PROPERTIES INSTALL_RPATH $ORIGIN/../lib)
-set(libraries tokavg)
+set_target_properties(tokavg_test_kernels_gpu PROPERTIES INSTALL_RPATH $ORIGIN)
+set(libraries tokavg tokavg_test_kernels_gpu)
 foreach(flavour IN LISTS TOKAVG_MPI_FLAVOURS)
     list(APPEND libraries tokavg_mpi_${flavour})
 endforeach()
@@ -29,7 +30,7 @@ install(TARGETS ${programs} RUNTIME_DEPENDENCY_SET gpu_check RUNTIME DESTINATION
 install(TARGETS ${libraries} LIBRARY DESTINATION lib ${component})
 # Not what every machine has, nor an MPI: that has to be the one that the machine's mpiexec belongs to.
 install(RUNTIME_DEPENDENCY_SET gpu_check DESTINATION lib ${component}
-    PRE_EXCLUDE_REGEXES "^(ld-linux|lib(c|m|dl|rt|pthread|stdc[+][+]|gcc_s|tokavg|cuda|mpi|mpich|mpi_.*)[.-])")
+    PRE_EXCLUDE_REGEXES "^(ld-linux|lib(c|m|dl|rt|pthread|stdc[+][+]|gcc_s|tokavg|tokavg_test_kernels_gpu|cuda|mpi|mpich|mpi_.*)[.-])")
 install(PROGRAMS scripts/gpu-check DESTINATION scripts ${component})
 foreach(folder bench/evaluation bench/gpu bench/gpu/check)
     file(GLOB files CONFIGURE_DEPENDS ${folder}/*.py)

@@ -60,10 +60,19 @@ struct Pool {
   std::vector<Fiber*> free;
 };
 
+#ifdef CUDA_EMULATOR_TSAN
+// One for each thread that runs kernels: a stack that another stream has used would look like memory that they share,
+// and to pass it on with an order would hide where they lack one.
+Pool& pool() {
+  thread_local Pool mine;
+  return mine;
+}
+#else
 Pool& pool() {
   static Pool& only = *new Pool;  // threads may still run when static objects are destroyed
   return only;
 }
+#endif
 
 }  // namespace
 

@@ -52,7 +52,7 @@ static void fill(setup_t *s, int64_t rows, int64_t cols, int64_t ignore, uint64_
       s->labels_i32[layout_at(labels, r, c)] = (int32_t)label;
       s->labels_i64[layout_at(labels, r, c)] = label;
       s->mask[layout_at(mask, r, c)] = (uint8_t)(random_below(random, 3) * 127); /* 0, 127, 254 */
-      if (label == ignore || c < s->labels.shift) continue;                       /* its weight may be anything */
+      if (label == ignore || c < s->labels.shift) continue;                      /* its weight may be anything */
       s->weights_f64[layout_at(weights, r, c)] = random_weight(random);
       s->weights_f32[layout_at(weights, r, c)] = (float)s->weights_f64[layout_at(weights, r, c)];
       if (fabsf(s->weights_f32[layout_at(weights, r, c)]) >= 0x1p22f) s->weights_f32[layout_at(weights, r, c)] = 3;

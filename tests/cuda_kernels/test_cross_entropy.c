@@ -12,7 +12,7 @@
 #include "support/random.h"
 
 static const int32_t kDtypes[] = {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16};
-static const int64_t kVocabs[] = {1,   2,    3,    15,   16,   17,   63,    64,    65,    127,   128,
+static const int64_t kVocabs[] = {1,   2,    3,    15,   16,   17,   63,   64,    65,    127,   128,
                                   129, 1000, 1023, 1024, 1025, 2049, 4096, 16385, 32000, 50257, 32769};
 enum { kVocabCount = sizeof kVocabs / sizeof *kVocabs };
 

@@ -110,8 +110,9 @@ static void assert_row_is_nan(const setup_t *s, int64_t i) {
   static const uint32_t f32 = 0x7fc00000;
   static const uint16_t bf16 = 0x7fc0, f16 = 0x7e00;
   const size_t size = simd_size_of(dtype_of(s));
-  const void *nan =
-      dtype_of(s) == TOKAVG_DTYPE_F32 ? (const void *)&f32 : dtype_of(s) == TOKAVG_DTYPE_BF16 ? &bf16 : &f16;
+  const void *nan = dtype_of(s) == TOKAVG_DTYPE_F32    ? (const void *)&f32
+                    : dtype_of(s) == TOKAVG_DTYPE_BF16 ? &bf16
+                                                       : &f16;
   for (int k = 0; k < kVocab; ++k) {
     assert_memory_equal((const char *)s->gradient + (size_t)(i * kStride + k) * size, nan, size);
   }

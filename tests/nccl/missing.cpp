@@ -115,6 +115,17 @@ void null_communicator(Rank& rank) {
   rank.expect_error(rank.open_error(), TOKAVG_ERR_CONFIG, {"config.comm is NULL"});
 }
 
+// One that was destroyed already.
+void dead_communicator(Rank& rank) {
+  rank.expect(ncclCommAbort(rank.lent) == ncclSuccess, "ncclCommAbort");
+  rank.expect_error(rank.open_error(), TOKAVG_ERR_TRANSPORT, {"config.comm", "ncclCommCuDevice", "invalid argument"});
+}
+
+void shared_gpu(Rank& rank) {
+  rank.options.device_index = 2;
+  rank.expect_error(rank.open_error(), TOKAVG_ERR_TRANSPORT, {"ncclCommInitRankConfig", "Duplicate GPU"});
+}
+
 void too_many_words(Rank& rank) {
   const std::unique_ptr<Transport> transport = rank.open();
   if (transport == nullptr) return;
@@ -142,6 +153,31 @@ void abort_while_waiting(Rank& rank) {
   rank.expect_error(error, TOKAVG_ERR_ABORTED, {"aborted"});
   rank.expect(Clock::now() - begin < milliseconds(rank.way == Way::kLent ? 2500 : 1000), "it took too long");
   other.join();
+  expect_drained(rank);
+  rank.expect_lent_dead(rank.way == Way::kLent);
+}
+
+// The stream of an aborted communicator goes on, with a worthless sum: nobody may take it for one.
+void abort_then_look(Rank& rank) {
+  const std::unique_ptr<Transport> transport = rank.open();
+  if (transport == nullptr) return;
+  if (rank.rank == kVictim) return sleep(2000);
+  std::vector<std::uint64_t> words(10, 7);
+  const std::unique_ptr<Reduction> sum = transport->start(words);
+  transport->abort();
+  expect_drained(rank);
+  rank.expect_error(tokavg::caught([&] { static_cast<void>(sum->test()); }), TOKAVG_ERR_ABORTED, {"aborted"});
+  rank.expect_lent_dead(rank.way == Way::kLent);
+}
+
+// A sum that is given up while it is under way takes the channel with it.
+void dropped(Rank& rank) {
+  const std::unique_ptr<Transport> transport = rank.open();
+  if (transport == nullptr) return;
+  if (rank.rank == kVictim) return sleep(2000);
+  std::vector<std::uint64_t> words(10, 7);
+  transport->start(words).reset();
+  rank.expect_error(tokavg::caught([&] { static_cast<void>(transport->start(words)); }), TOKAVG_ERR_ABORTED, {});
   expect_drained(rank);
   rank.expect_lent_dead(rank.way == Way::kLent);
 }
@@ -205,8 +241,12 @@ int main(int argc, char** argv) {
       {"bad device", 4, bad_device},
       {"right device", 3, right_device},
       {"null communicator", 2, null_communicator},
+      {"dead communicator", 2, dead_communicator},
+      {"shared GPU", 2, shared_gpu},
       {"too many words", 2, too_many_words},
       {"abort while waiting", 3, abort_while_waiting},
+      {"abort, then look", 3, abort_then_look},
+      {"dropped", 2, dropped},
       {"abort idle", 2, abort_idle},
       {"freed early", 2, freed_early},
       {"freed in vain", 2, freed_in_vain},
@@ -217,7 +257,8 @@ int main(int argc, char** argv) {
   for (const Case& c : cases) {
     if (argc > 1 && std::string(argv[1]) != c.name) continue;
     for (const Way way : kWays) {
-      if (c.body == null_communicator && way == Way::kOwn) continue;
+      const bool lent_only = c.body == null_communicator || c.body == dead_communicator;
+      if (way == Way::kOwn ? lent_only : c.body == shared_gpu) continue;
       faults += run(c.name, way, c.ranks, c.body);
     }
   }

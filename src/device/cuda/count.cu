@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads) count_kernel(LabelsView view, TermCe
   std::int64_t bad = 0;
   FixedTally weights;
   for (Walk at(view.rows, view.cols, view.shift); !at.ended(); at.next()) {
-    if (!is_scored(view, at.row(), at.col(), label_at(view, at.row(), at.col()))) continue;
+    if (!is_scored(view, at.row(), at.col())) continue;
     ++tokens;
     if (!weighted) continue;
     const double w = weight_at(view, at.row(), at.col());

@@ -20,65 +20,68 @@ class BlockRows {
       : task_(task), cap_(task.ce.softcap), shared_(*reinterpret_cast<BlockShared*>(shared_memory())) {}
 
   __device__ void run() {
-    RowShared& shared = shared_.of_row;
-    if (threadIdx.x == kResultThread) shared.recorded = RowsRecorded();
-    for (std::int64_t number = blockIdx.x; number < task_.rows; number += gridDim.x) {
-      if (threadIdx.x == 0) shared.row = find_row(task_, number);
-      __syncthreads();
-      if (shared.row.kind == RowKind::kScored) {
-        score(shared);
+    for_each_row(task_, blockIdx.x, gridDim.x, shared_.of_row, [this](const Row& row, const auto& find_next) {
+      find_next();
+      if (row.kind == RowKind::kScored) {
+        score(row);
       } else {
-        if (threadIdx.x == kResultThread) write_results(task_.ce, shared.row, RowEnd(), shared.recorded);
-        const Chunk whole{0, task_.plan.vocab, -1};
-        Stored* gradient = gradient_at<Stored>(task_.ce, shared.row, whole);
-        if (gradient != nullptr) fill(gradient, whole.columns, from_float<Stored>(0.0F));
+        pass_over(row);
       }
-      __syncthreads();
-    }
-    if (threadIdx.x == kResultThread) shared.recorded.add_to(*task_.cell);
+    });
+    if (threadIdx.x == kResultThread) shared_.of_row.recorded.add_to(*task_.cell);
   }
 
  private:
-  __device__ Chunk chunk_of(int number) const {
+  __device__ void pass_over(const Row& row) {
+    if (threadIdx.x == kResultThread) write_results(task_.ce, row, RowEnd(), shared_.of_row.recorded);
+    const Chunk whole{0, task_.plan.vocab, -1};
+    Stored* gradient = gradient_at<Stored>(task_.ce, row, whole);
+    if (gradient != nullptr) fill(gradient, whole.columns, from_float<Stored>(0.0F));
+  }
+
+  __device__ Chunk chunk_of(const Row& row, int number) const {
     Chunk chunk;
     chunk.begin = number * task_.plan.chunk_columns;
     chunk.columns = std::min(task_.plan.chunk_columns, task_.plan.vocab - chunk.begin);
-    chunk.label = shared_.of_row.row.label - chunk.begin;
+    chunk.label = row.label - chunk.begin;
     return chunk;
   }
 
-  __device__ void score(RowShared& shared) {
-    const Stored* logits = row_at<const Stored>(task_.ce.logits, shared.row);
-    if (threadIdx.x == 0) shared.row.logit = static_cast<double>(to_float(logits[shared.row.label]));
-    begin_row(logits, shared);
-    finish_row<Stored>(task_, cap_, true, shared);
+  __device__ void score(const Row& row) {
+    RowShared& shared = shared_.of_row;
+    const Stored* logits = row_at<const Stored>(task_.ce.logits, row);
+    if (threadIdx.x == 0) shared.end.logit = static_cast<double>(to_float(logits[row.label]));
+    begin_row(row, logits);
+    finish_row<Stored>(task_, row, cap_, true, shared);
     if (task_.ce.gradient.data == nullptr) return;
     for (int number = 0; number < task_.plan.chunks; ++number) {
-      const Chunk chunk = chunk_of(number);
-      write_gradient<kInFlight>(chunk, cap_, shared.row, shared.end, logits + chunk.begin,
-                                gradient_at<Stored>(task_.ce, shared.row, chunk));
+      const Chunk chunk = chunk_of(row, number);
+      write_gradient<kInFlight>(chunk, cap_, row, shared.end, logits + chunk.begin,
+                                gradient_at<Stored>(task_.ce, row, chunk));
     }
   }
 
-  __device__ void begin_row(const Stored* logits, RowShared& shared) {
-    const RowSums sums = wants_full_pass(task_.ce) ? sum<Pass::kFull>(logits, 0) : sum<Pass::kPlain>(logits, 0);
-    if (threadIdx.x == 0) begin_end(shared.row, sums, cap_, shared.end);
+  __device__ void begin_row(const Row& row, const Stored* logits) {
+    RowShared& shared = shared_.of_row;
+    const RowSums sums =
+        wants_full_pass(task_.ce) ? sum<Pass::kFull>(row, logits, 0) : sum<Pass::kPlain>(row, logits, 0);
+    if (threadIdx.x == 0) begin_end(row, sums, cap_, shared.end);
     __syncthreads();
     if (!shared.end.far) return;
     const float base = shared.end.reference;
-    const RowSums shifted = sum<Pass::kShifted>(logits, base);
+    const RowSums shifted = sum<Pass::kShifted>(row, logits, base);
     if (threadIdx.x == 0) set_others(shifted, base, shared.end);
     __syncthreads();
   }
 
   // Of the row; thread 0 has them.
   template <Pass kPass>
-  __device__ RowSums sum(const Stored* logits, float base) {
+  __device__ RowSums sum(const Row& row, const Stored* logits, float base) {
     const int chunks = task_.plan.chunks;
     RowSums sums;
 #pragma unroll 1
     for (int number = 0; number < chunks; ++number) {
-      const Chunk chunk = chunk_of(number);
+      const Chunk chunk = chunk_of(row, number);
       sums = merge_lanes(sum_chunk<kPass>(chunk, logits + chunk.begin, base));
       if (threadIdx.x % kWarp == 0) shared_.of_warps[number][threadIdx.x / kWarp] = sums;
     }

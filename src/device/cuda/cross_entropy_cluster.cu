@@ -29,44 +29,51 @@ class ClusterRows {
   }
 
   __device__ void run() {
-    RowShared& shared = shared_.of_row;
     const auto chunks = static_cast<unsigned>(task_.plan.chunks);
     if (threadIdx.x == 0) copy_.init();
-    if (threadIdx.x == kResultThread) shared.recorded = RowsRecorded();
-    for (std::int64_t number = blockIdx.x / chunks; number < task_.rows; number += gridDim.x / chunks) {
-      if (threadIdx.x == 0) shared.row = find_row(task_, number);
-      __syncthreads();
-      if (shared.row.kind == RowKind::kScored) {
-        score(shared);
-      } else {
-        if (threadIdx.x == kResultThread && rank_ == 0) write_results(task_.ce, shared.row, RowEnd(), shared.recorded);
-        Stored* gradient = gradient_at<Stored>(task_.ce, shared.row, chunk_);
-        if (gradient != nullptr) fill(gradient, chunk_.columns, from_float<Stored>(0.0F));
-      }
-      __syncthreads();
-    }
-    if (threadIdx.x == kResultThread && rank_ == 0) shared.recorded.add_to(*task_.cell);
+    for_each_row(task_, blockIdx.x / chunks, gridDim.x / chunks, shared_.of_row,
+                 [this](const Row& row, const auto& find_next) {
+                   if (row.kind == RowKind::kScored) {
+                     score(row, find_next);
+                   } else {
+                     pass_over(row);
+                     find_next();
+                   }
+                 });
+    if (threadIdx.x == kResultThread && rank_ == 0) shared_.of_row.recorded.add_to(*task_.cell);
   }
 
  private:
-  __device__ void score(RowShared& shared) {
-    const Stored* row = row_at<const Stored>(task_.ce.logits, shared.row);
-    const auto* logits = reinterpret_cast<const Stored*>(copy_.start(
-        reinterpret_cast<const unsigned char*>(row + chunk_.begin), chunk_.columns * static_cast<int>(sizeof(Stored))));
-    if (threadIdx.x == 0) shared.row.logit = static_cast<double>(to_float(row[shared.row.label]));
-    chunk_.label = shared.row.label - chunk_.begin;
-    if (task_.plan.chunks > 1 && !met_) cluster_sync();  // only then may the others' shared memory be written to
-    met_ = true;
-    begin_row(logits, shared);
-    finish_row<Stored>(task_, cap_, rank_ == 0, shared);
-    Stored* gradient = gradient_at<Stored>(task_.ce, shared.row, chunk_);
-    if (gradient != nullptr) write_gradient<1>(chunk_, cap_, shared.row, shared.end, logits, gradient);
+  __device__ void pass_over(const Row& row) {
+    RowShared& shared = shared_.of_row;
+    if (threadIdx.x == kResultThread && rank_ == 0) write_results(task_.ce, row, RowEnd(), shared.recorded);
+    Stored* gradient = gradient_at<Stored>(task_.ce, row, chunk_);
+    if (gradient != nullptr) fill(gradient, chunk_.columns, from_float<Stored>(0.0F));
   }
 
-  __device__ void begin_row(const Stored* logits, RowShared& shared) {
+  template <typename FindNext>
+  __device__ void score(const Row& row, const FindNext& find_next) {
+    RowShared& shared = shared_.of_row;
+    const Stored* whole = row_at<const Stored>(task_.ce.logits, row);
+    const auto* logits =
+        reinterpret_cast<const Stored*>(copy_.start(reinterpret_cast<const unsigned char*>(whole + chunk_.begin),
+                                                    chunk_.columns * static_cast<int>(sizeof(Stored))));
+    if (threadIdx.x == 0) shared.end.logit = static_cast<double>(to_float(whole[row.label]));
+    find_next();
+    chunk_.label = row.label - chunk_.begin;
+    if (task_.plan.chunks > 1 && !met_) cluster_sync();  // only then may the others' shared memory be written to
+    met_ = true;
+    begin_row(row, logits);
+    finish_row<Stored>(task_, row, cap_, rank_ == 0, shared);
+    Stored* gradient = gradient_at<Stored>(task_.ce, row, chunk_);
+    if (gradient != nullptr) write_gradient<1>(chunk_, cap_, row, shared.end, logits, gradient);
+  }
+
+  __device__ void begin_row(const Row& row, const Stored* logits) {
+    RowShared& shared = shared_.of_row;
     const bool full = wants_full_pass(task_.ce);
     const RowSums sums = exchange(full ? sum<Pass::kFull>(logits, 0) : sum<Pass::kPlain>(logits, 0));
-    if (threadIdx.x == 0) begin_end(shared.row, sums, cap_, shared.end);
+    if (threadIdx.x == 0) begin_end(row, sums, cap_, shared.end);
     __syncthreads();
     if (!shared.end.far) return;
     const float base = shared.end.reference;

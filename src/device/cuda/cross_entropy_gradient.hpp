@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "device/cuda/cross_entropy_row.hpp"
+#include "device/cuda/cross_entropy_result.hpp"
 
 // The gradient of a chunk of a row, written by a block. Each element depends on its logit and the row's sums alone, so
 // that here packets may be cut where addresses suit them.

@@ -29,7 +29,7 @@ struct Tally {
 __device__ void add(const Losses& losses, std::int64_t r, std::int64_t c, Tally& tally) {
   double w = 1;
   if (losses.labelled) {
-    if (!is_scored(losses.labels, r, c, label_at(losses.labels, r, c))) return;
+    if (!is_scored(losses.labels, r, c)) return;
     w = weight_at(losses.labels, r, c);
   }
   ++tally.tokens;

@@ -29,9 +29,13 @@ __device__ inline std::int64_t label_at(const LabelsView& view, std::int64_t r, 
                                                : static_cast<const std::int64_t*>(view.labels.data)[at];
 }
 
-__device__ inline bool is_scored(const LabelsView& view, std::int64_t r, std::int64_t c, std::int64_t label) {
-  if (c < view.shift || label == view.ignore_index) return false;
+__device__ inline bool is_unmasked(const LabelsView& view, std::int64_t r, std::int64_t c) {
   return view.mask.data == nullptr || static_cast<const std::uint8_t*>(view.mask.data)[element(view.mask, r, c)] != 0;
+}
+
+// c >= view.shift
+__device__ inline bool is_scored(const LabelsView& view, std::int64_t r, std::int64_t c) {
+  return label_at(view, r, c) != view.ignore_index && is_unmasked(view, r, c);
 }
 
 __device__ inline double weight_at(const LabelsView& view, std::int64_t r, std::int64_t c) {

@@ -56,11 +56,16 @@ Communicator::Communicator(std::shared_ptr<const Library> library, ncclComm_t co
     : library_(std::move(library)), comm_(comm), owner_(owner), device_(device) {}
 
 std::shared_ptr<Communicator> Communicator::lent(std::shared_ptr<const Library> library, ncclComm_t comm) {
-  int device = 0;
-  check(*library, library->comm_cu_device(comm, &device), "ncclCommCuDevice");
-  auto communicator = std::make_shared<Communicator>(std::move(library), comm, Owner::kCaller, device);
-  communicator->introduce();
-  return communicator;
+  try {
+    int device = 0;
+    check(*library, library->comm_cu_device(comm, &device), "ncclCommCuDevice");
+    auto communicator = std::make_shared<Communicator>(library, comm, Owner::kCaller, device);
+    communicator->introduce();
+    return communicator;
+  } catch (const Error& error) {
+    fail(error.status(), "config.comm: %s; is it an ncclComm_t that lives, and was it made by %s?",
+         error.text().c_str(), library->file.c_str());
+  }
 }
 
 void Communicator::introduce() {

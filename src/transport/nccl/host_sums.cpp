@@ -95,7 +95,8 @@ void HostSums::warm_up(Clock::time_point end) {
   const Words& words = belongings_->words;
   const std::size_t n_bytes = kWarmUpWords * sizeof(std::uint64_t);
   const cudaStream_t stream = belongings_->stream.get();
-  check(cudaMemcpyAsync(words.on_gpu(), words.on_host(), n_bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+  // Not from the host's buffer, which the first sum may write to meanwhile.
+  check(cudaMemsetAsync(words.on_gpu(), 0, n_bytes, stream), "cudaMemsetAsync");
   communicator_->all_reduce(words.on_gpu(), kWarmUpWords, stream, end);
 }
 

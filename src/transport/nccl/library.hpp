@@ -8,6 +8,10 @@
 
 #include "base/dynlib.hpp"
 
+#if NCCL_VERSION_CODE < 21801
+#error "tokavg needs the nccl.h of NCCL 2.18.1 or later"
+#endif
+
 namespace tokavg::nccl {
 
 // Where a libnccl may come from. A communicator means nothing to another copy of NCCL than the one that made it.
