@@ -145,10 +145,10 @@ TWINS = [
 ]
 
 
-def evaluate(results):
+def evaluate(results, checks=tuple(CHECKS)):
     """Each check as a dictionary: with a value and a verdict, or with a reason why there is none."""
     rows = []
-    for check in CHECKS:
+    for check in checks:
         row = {"goal": check.goal, "what": check.what, "limit": check.limit, "at_least": check.at_least, "unit": check.unit}
         try:
             value = check.value(results)

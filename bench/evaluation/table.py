@@ -36,13 +36,16 @@ def _facts(merged):
     yield f"tokavg {software['revision']}; {merged['date']}"
 
 
+def noise_remark(noise):
+    name = max(noise, key=lambda key: abs(noise[key]))
+    middle = statistics.median(map(abs, noise.values()))
+    return (f"A/A pairs: equal benchmarks differ by {100 * middle:.1f} % in the median and by up to "
+            f"{100 * abs(noise[name]):.1f} % ({name}); a value that close to its limit is no statement.")
+
+
 def _remarks(merged):
-    noise = merged["noise"]
-    if noise:
-        name = max(noise, key=lambda key: abs(noise[key]))
-        middle = statistics.median(map(abs, noise.values()))
-        yield (f"A/A pairs: equal benchmarks differ by {100 * middle:.1f} % in the median and by up to "
-               f"{100 * abs(noise[name]):.1f} % ({name}); a value that close to its limit is no statement.")
+    if merged["noise"]:
+        yield noise_remark(merged["noise"])
     if merged["load"] > merged["machine"]["cores"]:
         yield (f"Others were at work (load {merged['load']:.1f} on {merged['machine']['cores']} cores): "
                "what 2 threads gain, and all that waits for memory, is worth less than usual.")
@@ -52,25 +55,35 @@ def _remarks(merged):
         yield f"peers: {note}"
 
 
-def text(merged):
-    rows = [HEAD, *map(_cells, merged["goals"])]
+def text_of(checks):
+    """The rows of goals.evaluate(), and the verdicts."""
+    rows = [HEAD, *map(_cells, checks)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD) - 1)]
-    lines = [*_facts(merged), ""]
+    lines = []
     for row in rows:
         goal, what, value, limit, ratio, verdict = row
         lines.append(f"{goal:{widths[0]}}  {what:{widths[1]}}  {value:>{widths[2]}}  {limit:>{widths[3]}}  "
                      f"{ratio:>{widths[4]}}  {verdict}".rstrip())
     lines.append("")
-    lines += [f"{goal:{widths[0]}}  {verdict}" for goal, verdict in goals.verdicts(merged["goals"]).items()]
+    return lines + [f"{goal:{widths[0]}}  {verdict}" for goal, verdict in goals.verdicts(checks).items()]
+
+
+def markdown_of(checks):
+    lines = [markdown_line((*HEAD[:-1], "verdict")), "|---|---|--:|--:|--:|---|", *(markdown_line(_cells(row)) for row in checks), ""]
+    return [*lines, markdown_line(("goal", "verdict")), "|---|---|", *map(markdown_line, goals.verdicts(checks).items())]
+
+
+def markdown_line(cells):
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def text(merged):
     remarks = list(_remarks(merged))
+    lines = [*_facts(merged), "", *text_of(merged["goals"])]
     return "\n".join([*lines, *([""] + remarks if remarks else [])]) + "\n"
 
 
 def markdown(merged):
-    def line(cells):
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-    lines = [*(f"- {fact}" for fact in _facts(merged)), ""]
-    lines += [line((*HEAD[:-1], "verdict")), "|---|---|--:|--:|--:|---|", *(line(_cells(row)) for row in merged["goals"]), ""]
-    lines += [line(("goal", "verdict")), "|---|---|", *map(line, goals.verdicts(merged["goals"]).items()), ""]
+    lines = [*(f"- {fact}" for fact in _facts(merged)), "", *markdown_of(merged["goals"]), ""]
     lines += [f"- {remark}" for remark in _remarks(merged)]
     return "\n".join(lines).rstrip() + "\n"

@@ -2,6 +2,7 @@
 #include "kernels/calls.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,7 @@ tokavg_labels_t make_labels(const Label* data, std::int32_t dtype, std::int64_t 
 }  // namespace
 
 void fail(const std::string& what) {
-  std::fprintf(stderr, "tokavg_bench_kernels: %s\n", what.c_str());
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what.c_str());
   std::exit(1);
 }
 
