@@ -65,8 +65,8 @@
  *   a failed context (see status.h), TOKAVG_ERR_STATE (finalized, or in a child process after fork),
  *   TOKAVG_ERR_MEMORY, TOKAVG_ERR_INTERNAL and, where it is given GPU memory or a device pointer and the library was
  *   built without CUDA, TOKAVG_ERR_NOT_BUILT. These are not repeated below.
- * - **GPUs**: with config.device CUDA, arrays may be GPU memory. Such calls enqueue their work on `stream` and return; the
- *   calls of a context run in the order in which they are made, whatever their streams. They may be captured into a
+ * - **GPUs**: with config.device CUDA, arrays may be GPU memory. Such calls enqueue their work on `stream` and return;
+ * the calls of a context run in the order in which they are made, whatever their streams. They may be captured into a
  *   CUDA graph (docs/cuda.md). All arrays of a call lie in one memory.
  * - **Errors** come with a text: tokavg_last_error().
  * - **Environment**: tokavg_init() reads TOKAVG_TIMEOUT_MS, TOKAVG_WARN_MS, TOKAVG_PROGRESS (auto, thread, caller),

@@ -21,7 +21,7 @@ const Field kFields[] = {
     {"divisor", [](tokavg_config_t& c) { c.divisor = TOKAVG_DIVISOR_WEIGHTS; }},
     {"terms", [](tokavg_config_t& c) { c.terms = 2; }},
     {"in_flight", [](tokavg_config_t& c) { c.in_flight = 7; }},
-    {"device", [](tokavg_config_t& c) { c.device = TOKAVG_DEVICE_HOST; }},
+    {"device", [](tokavg_config_t& c) { c.device = TOKAVG_DEVICE_AUTO; }},
 };
 
 // Wrong on one rank alone: that one says so, the others hear of it at once.
