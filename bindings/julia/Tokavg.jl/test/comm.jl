@@ -33,7 +33,7 @@ end
     # With NCCL in the build, no NCCL in the process.
     built = occursin("\"nccl\": true", Tokavg.describe())
     @test fails(() -> Context(; gradient=:mean, nccl=Ptr{Cvoid}(UInt(0x10))),
-                built ? "TOKAVG_ERR" : "TOKAVG_ERR_NOT_BUILT", "NCCL")
+                built ? "TOKAVG_ERR_CONFIG" : "TOKAVG_ERR_NOT_BUILT", "NCCL")
 end
 
 # A transport of the caller's with one rank: the sum is the words themselves.
