@@ -27,10 +27,8 @@ extern constinit thread_local dim3 gridDim;
 
 namespace cuda_emulator {
 
-// Enqueues a kernel. `kernel`, where given, lets the attributes of cudaFuncSetAttribute be checked exactly; without it
-// the largest value that any kernel was given counts.
-cudaError_t launch(const char* name, const cudaLaunchConfig_t& config, std::function<void()> body,
-                   const void* kernel = nullptr);
+// Enqueues a kernel. The shape is held against what cudaFuncSetAttribute allowed `kernel`; NULL for one without.
+cudaError_t launch(const char* name, const cudaLaunchConfig_t& config, std::function<void()> body, const void* kernel);
 
 void block_barrier();
 unsigned char* shared_memory();  // aligned to 128 bytes, poisoned when the block starts

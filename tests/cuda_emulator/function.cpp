@@ -25,7 +25,6 @@ struct Allowed {
 struct Functions {
   Lock lock;
   std::map<const void*, Allowed> allowed;
-  Allowed most;
 };
 
 Functions& functions() {
@@ -35,7 +34,6 @@ Functions& functions() {
 
 Allowed allowed(const void* function) {
   const Locked locked(functions().lock);
-  if (function == nullptr) return functions().most;
   const auto found = functions().allowed.find(function);
   return found == functions().allowed.end() ? Allowed{} : found->second;
 }
@@ -66,15 +64,12 @@ extern "C" cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttrib
     if (function == nullptr) return cudaErrorInvalidDeviceFunction;
     const Locked locked(functions().lock);
     Allowed& own = functions().allowed[function];
-    Allowed& most = functions().most;
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
       const auto bytes = static_cast<std::size_t>(value);
       if (value < 0 || bytes > most_shared_memory()) return cudaErrorInvalidValue;
       own.shared_bytes = std::max(bytes, kSharedMemoryUnasked);
-      most.shared_bytes = std::max(own.shared_bytes, most.shared_bytes);
     } else if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
       own.cluster = value != 0 ? kLargestCluster : kPortableCluster;
-      most.cluster = std::max(own.cluster, most.cluster);
     } else if (attribute != cudaFuncAttributePreferredSharedMemoryCarveout) {
       return cudaErrorInvalidValue;
     }

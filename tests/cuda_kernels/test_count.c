@@ -155,6 +155,28 @@ static void many_weights(void **state) {
   assert_true(twice.weights.units == 2 * got.weights.units);
 }
 
+/* Rows that all threads together do not span in one step, and steps of many rows. */
+static void wide_and_narrow_rows(void **state) {
+  (void)state;
+  enum { kAll = 30000 };
+  static int32_t labels[kAll];
+  static uint8_t mask[kAll];
+  uint64_t random = 4;
+  for (int i = 0; i < kAll; ++i) {
+    labels[i] = (int32_t)random_below(&random, 3);
+    mask[i] = (uint8_t)random_below(&random, 2);
+  }
+  static const int64_t widths[] = {1, 2, 7, 511, 512, 513, 1023, 5000, 14999, kAll};
+  for (int i = 0; i < 10 * 3; ++i) {
+    const int64_t cols = widths[i / 3], shift = i % 3 * (cols / 3);
+    tokavg_labels_t run = run_of(labels, TOKAVG_DTYPE_I32, kAll / cols, cols, shift);
+    run.mask = (tokavg_array_t){mask, TOKAVG_DTYPE_U8, TOKAVG_MEMORY_CUDA, cols, 1};
+    const kernels_cell_t got = kernels_count(&run, 1, 0);
+    const internal_outcome_t expected = internal_count(&run, 1, 0);
+    assert_same(&got, &expected);
+  }
+}
+
 static void nothing_to_count(void **state) {
   (void)state;
   int64_t label = 1;
@@ -205,6 +227,7 @@ int main(void) {
       cmocka_unit_test(every_layout),
       cmocka_unit_test(long_runs),
       cmocka_unit_test(many_weights),
+      cmocka_unit_test(wide_and_narrow_rows),
       cmocka_unit_test(nothing_to_count),
       cmocka_unit_test(the_ignored_label_is_compared_whole),
       cmocka_unit_test(bad_weights_are_counted_and_add_nothing),

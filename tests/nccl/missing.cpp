@@ -2,13 +2,15 @@
 // Ranks that do not come, fail alone, or give up.
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
+#include <barrier>
 #include <chrono>
-#include <cstdio>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "cuda_emulator/control.h"
 #include "nccl/ranks.hpp"
+#include "transport/nccl/own.hpp"
 
 namespace {
 
@@ -41,6 +43,29 @@ void init_missing(Rank& rank) {
   rank.expect_error(error, TOKAVG_ERR_TIMEOUT, {"not known", "config.comm", "do not use or destroy", "0.5 s"});
   expect_drained(rank);
   rank.expect_lent_dead(true);
+}
+
+// A rank that comes when another has given up: what that one's errand was left behind with ends too.
+void init_too_late(Rank& rank) {
+  using namespace tokavg::nccl;
+  static std::optional<ncclUniqueId> id;
+  static std::barrier there(2);
+  const auto library = Library::find(Origin::kThisProcess, "");
+  if (rank.rank == 0) id = make_id(*library);
+  there.arrive_and_wait();
+  std::shared_ptr<Communicator> made;
+  if (rank.rank == kVictim) sleep(600);
+  const Deadline deadline(rank.rank == kVictim ? 5000 : 200);
+  const std::optional<Error> error = tokavg::caught([&] {
+    made = make_by_id(library, {rank.rank, rank.rank, rank.ranks}, *id, deadline);
+  });
+  if (rank.rank != kVictim) {
+    rank.expect_error(error, TOKAVG_ERR_TIMEOUT, {"ncclCommInitRankConfig", "0.2 s", "left behind"});
+  } else {
+    rank.expect(made != nullptr, error ? error->text() : "");
+    if (made != nullptr) made->abort();
+  }
+  there.arrive_and_wait();
 }
 
 // A rank that comes, but only after a while, is no reason to fail.
@@ -235,6 +260,7 @@ int main(int argc, char** argv) {
   const Case cases[] = {
       {"init missing", 4, init_missing},
       {"init late", 3, init_late},
+      {"init too late", 2, init_too_late},
       {"sum missing", 2, sum_missing},
       {"sum missing", 4, sum_missing},
       {"sum just in time", 3, sum_just_in_time},
@@ -258,7 +284,8 @@ int main(int argc, char** argv) {
     if (argc > 1 && std::string(argv[1]) != c.name) continue;
     for (const Way way : kWays) {
       const bool lent_only = c.body == null_communicator || c.body == dead_communicator;
-      if (way == Way::kOwn ? lent_only : c.body == shared_gpu) continue;
+      const bool own_only = c.body == shared_gpu || c.body == init_too_late;
+      if (way == Way::kOwn ? lent_only : own_only) continue;
       faults += run(c.name, way, c.ranks, c.body);
     }
   }

@@ -10,8 +10,10 @@ namespace tokavg::nccl {
 void check(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // told here: the caller's next look at it is not to find our error
-  fail(result == cudaErrorMemoryAllocation ? TOKAVG_ERR_MEMORY : TOKAVG_ERR_DEVICE, "%s failed: %s (%s)", call,
-       cudaGetErrorString(result), cudaGetErrorName(result));
+  const bool no_gpu = result == cudaErrorInsufficientDriver || result == cudaErrorNoDevice;
+  fail(result == cudaErrorMemoryAllocation ? TOKAVG_ERR_MEMORY : TOKAVG_ERR_DEVICE, "%s failed: %s (%s)%s", call,
+       cudaGetErrorString(result), cudaGetErrorName(result),
+       no_gpu ? "; NCCL needs an NVIDIA GPU and a driver for it" : "");
 }
 
 void check(const Library& library, ncclResult_t result, const char* call) {

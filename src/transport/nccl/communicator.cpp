@@ -55,7 +55,7 @@ class Communicator::Call {
 Communicator::Communicator(std::shared_ptr<const Library> library, ncclComm_t comm, Owner owner, int device)
     : library_(std::move(library)), comm_(comm), owner_(owner), device_(device) {}
 
-std::shared_ptr<Communicator> Communicator::lent(std::shared_ptr<const Library> library, ncclComm_t comm) {
+std::shared_ptr<Communicator> Communicator::lent(const std::shared_ptr<const Library>& library, ncclComm_t comm) {
   try {
     int device = 0;
     check(*library, library->comm_cu_device(comm, &device), "ncclCommCuDevice");

@@ -30,7 +30,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   ~Communicator() = default;  // one of our own was ended before, or is left to the process
 
   // A communicator of the caller's: which GPU it is on is for NCCL to say.
-  static std::shared_ptr<Communicator> lent(std::shared_ptr<const Library> library, ncclComm_t comm);
+  static std::shared_ptr<Communicator> lent(const std::shared_ptr<const Library>& library, ncclComm_t comm);
 
   // Asks NCCL who this is. Before anything else.
   void introduce();

@@ -99,7 +99,7 @@ std::shared_ptr<HostSums> split(const std::shared_ptr<HostSums>& lent, const Tra
   std::shared_ptr<HostSums> sums;
   const std::optional<Error> failure = caught([&] {
     // Where it fails the others may still be in it, and nothing else can be said over this communicator.
-    const std::shared_ptr<Communicator> made = make_by_split(parent, deadline);
+    std::shared_ptr<Communicator> made = make_by_split(parent, deadline);
     sums = make_own_together(
         over, parent.rank(), [&made] { return made; }, longest(options), deadline);
   });

@@ -132,7 +132,8 @@ cudaError_t start_cluster(unsigned blocks, unsigned cluster, std::size_t shared_
   config.dynamicSmemBytes = shared_bytes;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  return cuda_emulator::launch("cluster", config, [=] { cluster_kernel(out); });
+  return cuda_emulator::launch("cluster", config, [=] { cluster_kernel(out); },
+                               reinterpret_cast<const void*>(&cluster_kernel));
 }
 
 void cluster_exchange() {
@@ -211,6 +212,32 @@ __global__ void spin_kernel(int* flag) {
     atomicAdd(flag, 1);
   }
 }
+
+// One thread passes a value to another, which it may do only with a fence.
+__global__ void message_kernel(int* flag, int* value, bool fence) {
+  if (fence) __threadfence();
+  if (threadIdx.x == 0) {
+    *value = 42;
+    if (fence) __threadfence();
+    atomicExch(flag, 1);
+  } else {
+    while (atomicAdd(flag, 0) == 0) cuda_emulator::nap(0);
+    if (fence) __threadfence();
+    *value += 1;
+  }
+}
+
+int send_message(bool fence) {
+  auto* memory = device_array<int>(2);
+  CUDA(cudaMemset(memory, 0, 8));
+  CUDA(start("message", 1, 2, nullptr, message_kernel, memory, memory + 1, fence));
+  const int got = copy_back(memory, 2)[1];
+  CUDA(cudaFree(memory));
+  return got;
+}
+
+void fences() { CHECK(send_message(true) == 43); }
+void missing_fence() { CHECK(send_message(false) == 43); }
 
 // Each thread is interrupted between reading the value and writing it, so most of them have to try again.
 __global__ void interrupted_kernel(unsigned* counter) {
@@ -320,7 +347,7 @@ cudaError_t start_with_shared(const char* name, unsigned threads, std::size_t by
   config.gridDim = 1;
   config.blockDim = threads;
   config.dynamicSmemBytes = bytes;
-  return cuda_emulator::launch(name, config, std::move(body));
+  return cuda_emulator::launch(name, config, std::move(body), nullptr);
 }
 
 void missing_syncwarp() {
@@ -390,7 +417,7 @@ void early_exit() {
   config.dynamicSmemBytes = 4;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  CUDA(cuda_emulator::launch("early exit", config, [=] { early_exit_kernel(out); }));
+  CUDA(cuda_emulator::launch("early exit", config, [=] { early_exit_kernel(out); }, nullptr));
   CHECK(copy_back(out, 1)[0] == 5);
 }
 
@@ -413,6 +440,7 @@ void faults_are_caught() {
   if (cuda_emulator::kThreadSanitizer) {
     CHECK(run_fault("missing syncthreads").raced());
     CHECK(run_fault("missing syncwarp").raced());
+    CHECK(run_fault("missing fence").raced());
   }
   for (const char* fault : {"divergent 0", "divergent 1", "divergent 2", "divergent 3"}) {
     const Outcome outcome = run_fault(fault);
@@ -438,12 +466,14 @@ int main(int argc, char** argv) {
                       {"cluster exchange", cluster_exchange},
                       {"atomics", atomics},
                       {"more atomics", more_atomics},
+                      {"fences", fences},
                       {"seeds", seeds},
                       {"grids", grids},
                       {"arithmetic", arithmetic},
                       {"faults are caught", faults_are_caught}},
                      {{"missing syncthreads", missing_syncthreads},
                       {"missing syncwarp", missing_syncwarp},
+                      {"missing fence", missing_fence},
                       {"divergent 0", [] { diverge(0); }},
                       {"divergent 1", [] { diverge(1); }},
                       {"divergent 2", [] { diverge(2); }},
