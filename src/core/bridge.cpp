@@ -52,11 +52,7 @@ void Bridge::look_who_waits() {
     const bool on_its_way = published != observe(box(index).header->done);
     if (on_its_way) asked = std::max(asked, published);
     if (!on_its_way && now - *since >= std::chrono::milliseconds(patience_.timeout_ms)) {
-      // Not a word of another rank's: this one has not come so far.
-      fail(TOKAVG_ERR_TIMEOUT,
-           "%s did not leave this rank within %.1f s: its stream has not reached the counts; look at what was enqueued "
-           "before tokavg_reduce",
-           name_of(index).c_str(), static_cast<double>(patience_.timeout_ms) / 1000);
+      fail_not_sent(index, patience_);
     }
   }
   messenger_.ask(asked, now);

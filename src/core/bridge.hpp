@@ -8,7 +8,7 @@ namespace tokavg {
 
 // Carries messages from a device to a transport that sums host memory, and the sums back: what a kernel has published
 // in its box is posted, in the order of the device's numbers, and a kernel that waits goes on when the sums are there.
-// From its start to its end it alone uses the transport.
+// From its start to its end it alone uses the transport, but for Transport::abort().
 class Bridge final : public StreamService {
  public:
   Bridge(StreamDevice& device, Transport& transport, Patience patience, const std::atomic<bool>& aborted);

@@ -83,10 +83,9 @@ Context::~Context() {
     return;
   }
   if (service_) {
-    // Sums that a stream still waits for would keep it for ever.
-    const bool unfinished = (courier_ && courier_->in_flight() != 0) || !service_->idle();
     service_->stop();
-    if (unfinished && transport_->stream_sums() != nullptr) transport_->stream_sums()->cancel();
+    // What is on the transport's own stream it gives up by itself; of the graphs it knows nothing.
+    if (replay_unfinished() && transport_->stream_sums() != nullptr) transport_->stream_sums()->cancel();
   }
   courier_.reset();
   service_.reset();
@@ -109,7 +108,8 @@ std::unique_ptr<Context> Context::open(const Settings& settings) {
 }
 
 void Context::make_devices() {
-  const DeviceOptions options = device_options(settings_);
+  DeviceOptions options = device_options(settings_);
+  if (options.device_index < 0) options.device_index = transport_->device_index();
   device_ = find_device(TOKAVG_DEVICE_HOST)->make(options);
   const std::int32_t wanted = settings_.config.device;
   if (wanted == TOKAVG_DEVICE_HOST) return;
@@ -163,7 +163,7 @@ void Context::check_factors(double accumulation_divisor, const char* where) cons
 void Context::finalize() {
   check_usable();
   check_process();
-  make_room();
+  make_room(false);
   send_finalize();
   courier_->wait(sequence_, -1, [this](const Message& message) { receive(message); });
   if (service_) service_->stop();
@@ -179,6 +179,8 @@ void Context::abort() {
   const std::lock_guard lock(closing_);
   if (finalized_) fail_finalized();
   aborted_.store(true);
+  // First: what comes of a sum that is being given up is not to be believed.
+  if (service_) service_->fail_with({TOKAVG_ERR_ABORTED, "tokavg_abort was called on this rank"});
   // Where only the context's own thread may talk to the transport, that thread tells the others when it notices.
   const bool own_thread = pthread_equal(pthread_self(), last_thread_.load(std::memory_order_relaxed)) != 0;
   if (transport_->abort_from_any_thread() || own_thread) transport_->abort();
@@ -232,9 +234,10 @@ void Context::die(const Error& error) noexcept {
   // Of a deadline and of a different step all ranks learn by themselves, and of an abort elsewhere they were told.
   const bool known = error.status() == TOKAVG_ERR_TIMEOUT || error.status() == TOKAVG_ERR_DESYNC ||
                      (error.status() == TOKAVG_ERR_ABORTED && !aborted_);
+  // First: what comes of a sum that is being given up is not to be believed.
+  if (courier_) courier_->give_up(error);
   try {
     if (!known && !finalized_) transport_->abort();
-    if (courier_) courier_->give_up(error);
   } catch (...) {
     // As far as they can be told.
   }

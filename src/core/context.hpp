@@ -92,7 +92,7 @@ class Context {
   void begin_microbatches(std::uint64_t microbatches);
   void check_process();
   void check_factors(double accumulation_divisor, const char* where) const;
-  void make_room();
+  void make_room(bool for_a_ticket);
   void send_finalize();
   void close_step(const ReduceRequest& options, const std::optional<Error>& wrong, bool captured);
   void post(MessageKind kind, const std::string& name, const Roll& roll, bool roll_known,
@@ -110,7 +110,9 @@ class Context {
   // streams.cpp
   void start_service();
   void open_streams();
+  [[nodiscard]] bool replay_unfinished() const noexcept;
   void check_before_capture();
+  [[nodiscard]] std::optional<std::int32_t> free_captured_place() const;
   void place(Step& step, bool captured);
   StreamPart stream_part(MessageKind kind, const Roll& roll, bool roll_known, Stream stream);
   void begin_replay(Step& step, const StreamPart& part) noexcept;
@@ -159,7 +161,7 @@ class Context {
   // is.
   std::list<Step> steps_;
   std::int64_t eager_steps_ = 0;
-  std::int64_t eager_messages_ = 0;
+  std::int64_t eager_flushes_ = 0;
   std::vector<bool> captured_places_;  // which of the device's slots for captured steps are taken
   bool unsent_on_device_ = false;      // losses of closed steps that no message has carried
   tokavg_ticket_t newest_ = 0;

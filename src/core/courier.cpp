@@ -5,6 +5,8 @@
 
 namespace tokavg {
 
+tokavg_status_t sticky(tokavg_status_t status) { return is_sticky(status) ? status : TOKAVG_ERR_TRANSPORT; }
+
 void Backoff::pause() {
   constexpr int kSpins = 100;
   constexpr int kYields = 100;

@@ -99,6 +99,9 @@ class Backoff {
   int sleep_us_ = 10;
 };
 
+// Whatever goes wrong with a message, this rank is out of step with the others from then on.
+tokavg_status_t sticky(tokavg_status_t status);
+
 double seconds_between(Clock::time_point from, Clock::time_point to);
 
 }  // namespace tokavg

@@ -6,12 +6,6 @@
 #include "transport/rank_list.hpp"
 
 namespace tokavg {
-namespace {
-
-// Whatever goes wrong in a transport, this rank is out of step with the others from then on.
-tokavg_status_t sticky(tokavg_status_t status) { return is_sticky(status) ? status : TOKAVG_ERR_TRANSPORT; }
-
-}  // namespace
 
 Messenger::Messenger(Transport& transport, Patience patience, const std::atomic<bool>& aborted, Warn warn)
     : transport_(transport), patience_(patience), aborted_(aborted), warn_(std::move(warn)) {}

@@ -30,10 +30,10 @@ Roll Context::roll(MessageKind kind, const ReduceRequest& options) const noexcep
 }
 
 // A ticket is not given again while its reduction is unfinished, and messages do not pile up without bound.
-void Context::make_room() {
+void Context::make_room(bool for_a_ticket) {
   const auto receive_one = [this](const Message& message) { receive(message); };
   courier_->poll(receive_one);
-  Step* oldest = kept(newest_ + 1 - layout_.in_flight);
+  Step* oldest = for_a_ticket ? kept(newest_ + 1 - layout_.in_flight) : nullptr;
   if (oldest != nullptr && !oldest->complete && !oldest->captured) wait_for(*oldest, oldest->sequence, -1);
   const std::size_t most = 2 * static_cast<std::size_t>(layout_.in_flight);
   while (courier_->in_flight() >= most) courier_->wait(courier_->oldest(), -1, receive_one);
@@ -45,8 +45,10 @@ tokavg_ticket_t Context::reduce(const ReduceRequest& request, std::optional<Erro
   const bool captured = streams_ && streams_->capturing(request.stream);
   if (captured) {
     check_before_capture();
+    streams_->check_open(request.stream);
   } else {
-    make_room();
+    if (streams_ && !wrong) wrong = caught([&] { streams_->check_open(request.stream); });
+    make_room(true);
   }
   ReduceRequest options = request;
   if (options.accumulation_divisor == 0) options.accumulation_divisor = settings_.config.accumulation_divisor;
@@ -86,7 +88,7 @@ void Context::flush(Stream stream) {
   if (streams_ && streams_->capturing(stream)) {
     fail(TOKAVG_ERR_STATE, "tokavg_flush cannot be captured into a graph; call it when the replays have been launched");
   }
-  make_room();
+  make_room(false);
   must_send([&] {
     // A flush has no ticket that all ranks look at: the failure also goes with the next reduce.
     post(MessageKind::kFlush, format("the flush after step %lld", static_cast<long long>(newest_)),

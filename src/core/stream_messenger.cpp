@@ -10,13 +10,15 @@ void StreamMessenger::post(Message message) {
   const StreamPart part = *message.of_stream;
   const MessageBox box = device_.box(part.order.box);
   for (std::size_t i = 0; i < message.words.size(); ++i) poke(box.host_part[i], message.words[i]);
-  service_.expect(part.order.box, message.name);
+  service_.expect(part.order.box, message.name, part.captured);
   const std::uint64_t seen = observe(box.header->done);
-  device_.send(part.order, part.stream);
+  if (const std::optional<Error> failure = caught([&] { device_.send(part.order, part.stream); })) {
+    fail(sticky(failure->status()), "%s: %s", message.name.c_str(), failure->text().c_str());
+  }
   if (part.captured) {
-    captured_.push_back({std::move(message), seen});
+    captured_.push_back({std::move(message), seen, false});
   } else {
-    in_flight_.push_back({std::move(message), seen});
+    in_flight_.push_back({std::move(message), seen, false});
   }
 }
 
@@ -35,8 +37,10 @@ bool StreamMessenger::read(Pending& pending) {
   for (std::size_t t = 0; t < part.local_tokens.size(); ++t)
     part.local_tokens[t] = observe(box.header->local_tokens[t]);
   if (peek(box.header->begun) != done) return false;
+  service_.vouch();
   if (part.order.roll_known) pending.message.roll = roll;
   pending.seen = done;
+  pending.received = true;
   return true;
 }
 
@@ -66,7 +70,7 @@ void StreamMessenger::poll(const Receive& receive) {
 
 bool StreamMessenger::arrived(std::uint64_t sequence) const noexcept {
   for (const Pending& pending : captured_) {
-    if (pending.message.sequence == sequence) return pending.seen != 0;
+    if (pending.message.sequence == sequence) return pending.received;
   }
   return in_flight_.empty() || in_flight_.front().message.sequence > sequence;
 }

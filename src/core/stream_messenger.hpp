@@ -27,6 +27,7 @@ class StreamMessenger final : public Courier {
   struct Pending {
     Message message;
     std::uint64_t seen = 0;  // the number that was in the box before, or that was received last
+    bool received = false;
   };
   [[nodiscard]] bool arrived(std::uint64_t sequence) const noexcept;
   void ask(std::uint64_t sequence);

@@ -26,9 +26,20 @@ void StreamService::start() {
   }
 }
 
+bool StreamService::at_rest(std::int32_t box) const noexcept {
+  MessageHeader& header = *boxes_[static_cast<std::size_t>(box)].header;
+  return observe(header.begun) == observe(header.done);
+}
+
 bool StreamService::idle() const noexcept {
-  return std::all_of(boxes_.begin(), boxes_.end(),
-                     [](const MessageBox& box) { return observe(box.header->begun) == observe(box.header->done); });
+  const std::lock_guard lock(mutex_);
+  for (std::int32_t box = 0; box < boxes(); ++box) {
+    const Expected& expected = expected_[static_cast<std::size_t>(box)];
+    const bool missing =
+        !expected.captured && observe(boxes_[static_cast<std::size_t>(box)].header->done) == expected.before;
+    if (missing || !at_rest(box)) return false;
+  }
+  return true;
 }
 
 void StreamService::stop() noexcept {
@@ -48,16 +59,16 @@ void StreamService::run() noexcept {
     const std::optional<Error> failure = caught([&] {
       if (turn()) backoff.reset();
     });
-    if (failure) return fail_with(*failure);
-    if (failed_.load(std::memory_order_relaxed)) return;
+    if (failure) fail_with({sticky(failure->status()), failure->text()});
+    if (failed_.load(std::memory_order_relaxed)) return wind_up();
     backoff.pause();
   }
 }
 
-void StreamService::expect(std::int32_t box, const std::string& name) {
+void StreamService::expect(std::int32_t box, const std::string& name, bool captured) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t before = observe(boxes_[static_cast<std::size_t>(box)].header->done);
-  expected_[static_cast<std::size_t>(box)] = {name, before, std::nullopt};
+  expected_[static_cast<std::size_t>(box)] = {name, before, captured, std::nullopt};
 }
 
 void StreamService::ask(std::int32_t box) {
@@ -94,7 +105,14 @@ void StreamService::fail_with(const Error& error) noexcept {
   }
   failed_.store(true, std::memory_order_release);
   publish(control_.failed, static_cast<std::uint64_t>(-error.status()));
-  release_streams();
+  release_streams(error);
+}
+
+void StreamService::fail_not_sent(std::int32_t box, Patience patience) const {
+  fail(TOKAVG_ERR_TIMEOUT,
+       "%s did not leave this rank within %.1f s: its stream has not reached the counts; look at what was enqueued "
+       "before tokavg_reduce",
+       name_of(box).c_str(), static_cast<double>(patience.timeout_ms) / 1000);
 }
 
 void StreamService::warn(const std::string& text) {

@@ -32,11 +32,20 @@ void Context::open_streams() {
   if (StreamSums* sums = transport_->stream_sums(); sums != nullptr) {
     streams_->sum_with([](void* user, std::uint64_t* words, std::size_t n_words,
                           Stream stream) { static_cast<StreamSums*>(user)->enqueue(words, n_words, stream); },
-                       sums);
+                       sums, sums->stream());
   }
   courier_ = std::make_unique<StreamMessenger>(*streams_, *service_, patience,
                                                [this](const std::string& text) { log(TOKAVG_LOG_WARNING, text); });
   service_->begin();
+}
+
+bool Context::replay_unfinished() const noexcept {
+  if (!streams_ || !service_) return false;
+  const std::int32_t first = streams_->eager_boxes();
+  for (std::int32_t i = 0; i < streams_->captured_steps(); ++i) {
+    if (!service_->at_rest(first + i)) return true;
+  }
+  return false;
 }
 
 // In a capture nothing from before it can be waited for.
@@ -52,9 +61,12 @@ void Context::check_before_capture() {
          "the stream is being captured, but losses of earlier tickets have not been sent; call tokavg_flush, and "
          "tokavg_wait with TOKAVG_WAIT_LOSS, before the capture begins");
   }
-  if (std::find(captured_places_.begin(), captured_places_.end(), false) == captured_places_.end()) {
-    fail(TOKAVG_ERR_STATE, "%zu captured steps are kept; tokavg_release those whose graphs are no longer launched",
-         captured_places_.size());
+  if (!free_captured_place()) {
+    fail(
+        TOKAVG_ERR_STATE,
+        "%zu captured steps are kept, or their replays have not ended; tokavg_release those whose graphs are no longer "
+        "launched",
+        captured_places_.size());
   }
 }
 
@@ -62,14 +74,24 @@ void Context::check_before_capture() {
 void Context::place(Step& step, bool captured) {
   step.captured = captured;
   if (!captured) {
+    // The step keeps its box as long as its slot: factors are read from it with every use.
     step.slot = static_cast<std::int32_t>(eager_steps_++ % streams_->eager_slots());
+    step.box = step.slot;
     return;
   }
-  const auto free = std::find(captured_places_.begin(), captured_places_.end(), false);
-  *free = true;
-  const auto place = static_cast<std::int32_t>(free - captured_places_.begin());
+  const std::int32_t place = free_captured_place().value();
+  captured_places_[static_cast<std::size_t>(place)] = true;
   step.slot = streams_->eager_slots() + place;
   step.box = streams_->eager_boxes() + place;
+}
+
+// A place that was released may still be written to by the last replays.
+std::optional<std::int32_t> Context::free_captured_place() const {
+  for (std::int32_t i = 0; i < streams_->captured_steps(); ++i) {
+    const bool taken = captured_places_[static_cast<std::size_t>(i)];
+    if (!taken && service_->at_rest(streams_->eager_boxes() + i)) return i;
+  }
+  return std::nullopt;
 }
 
 StreamPart Context::stream_part(MessageKind kind, const Roll& roll, bool roll_known, Stream stream) {
@@ -83,7 +105,10 @@ StreamPart Context::stream_part(MessageKind kind, const Roll& roll, bool roll_kn
     part.order.box = steps_.back().box;
     part.captured = steps_.back().captured;
   }
-  if (!part.captured) part.order.box = static_cast<std::int32_t>(eager_messages_++ % streams_->eager_boxes());
+  if (kind != MessageKind::kReduce) {
+    const std::int32_t slots = streams_->eager_slots();
+    part.order.box = slots + static_cast<std::int32_t>(eager_flushes_++ % (streams_->eager_boxes() - slots));
+  }
   return part;
 }
 

@@ -2,6 +2,11 @@
 #include "core/watchdog.hpp"
 
 namespace tokavg {
+namespace {
+
+constexpr std::chrono::seconds kGrace(1);  // docs/nccl.md, "Failures"
+
+}  // namespace
 
 Watchdog::Watchdog(StreamDevice& device, StreamSums& sums, Patience patience, const std::atomic<bool>& aborted)
     : StreamService(device, aborted), sums_(sums), patience_(patience), waits_(static_cast<std::size_t>(boxes())) {}
@@ -31,6 +36,7 @@ void Watchdog::look_at(std::int32_t index, std::uint64_t asked, Clock::time_poin
   const auto waited = now - wait.since;
   const std::string name = name_of(index);
   if (waited >= std::chrono::milliseconds(patience_.timeout_ms)) {
+    if (begun == done) fail_not_sent(index, patience_);
     fail(TOKAVG_ERR_TIMEOUT,
          "%s did not complete within %.1f s: NCCL does not tell which ranks are missing; look at the slowest ranks, or "
          "raise timeout_ms. Sums over this communicator have been given up",
@@ -42,7 +48,20 @@ void Watchdog::look_at(std::int32_t index, std::uint64_t asked, Clock::time_poin
   }
 }
 
-void Watchdog::release_streams() noexcept {
+void Watchdog::release_streams(const Error& why) noexcept {
+  if (!sums_.lent() || why.status() == TOKAVG_ERR_TIMEOUT) cancel();
+}
+
+void Watchdog::wind_up() noexcept {
+  const Clock::time_point end = Clock::now() + kGrace;
+  Backoff backoff;
+  while (!stopping() && !idle()) {
+    if (Clock::now() >= end) return cancel();
+    backoff.pause();
+  }
+}
+
+void Watchdog::cancel() noexcept {
   static_cast<void>(caught([this] { sums_.cancel(); }));
 }
 

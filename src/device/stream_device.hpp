@@ -77,12 +77,15 @@ class StreamDevice {
   virtual ~StreamDevice() = default;
 
   virtual void agree(const StreamRule& rule) = 0;
-  // All messages are summed this way from now on.
-  virtual void sum_with(EnqueueSums enqueue, void* user) = 0;
+  // All messages are summed this way from now on, on `side`: a stream of the library's, which outlives this.
+  virtual void sum_with(EnqueueSums enqueue, void* user, Stream side) = 0;
 
   [[nodiscard]] virtual bool owns(const void* pointer) const = 0;
   // Is this stream being captured into a graph? Throws STATE where the capture has been invalidated.
   [[nodiscard]] virtual bool capturing(Stream stream) = 0;
+
+  // Throws STATE where the open step holds work of another capture than the one that `stream` is in (or not in).
+  virtual void check_open(Stream stream) = 0;
 
   // The open step. A microbatch may be dropped until the next one begins, with the losses recorded on the open step.
   virtual void count(const LabelsView& labels, std::int32_t term, bool begins_microbatch, Stream stream) = 0;
@@ -105,7 +108,8 @@ class StreamDevice {
   // The library's own stream, ordered after all earlier calls: for messages that no stream of the caller's asks for.
   [[nodiscard]] virtual Stream own_stream() = 0;
 
-  // Slots and boxes: first those of eager steps, used in turn, then those of captured ones.
+  // Slots, and boxes: first one for each eager slot, then those of messages that close no step, then those of captured
+  // steps.
   [[nodiscard]] virtual std::int32_t eager_slots() const = 0;
   [[nodiscard]] virtual std::int32_t eager_boxes() const = 0;
   [[nodiscard]] virtual std::int32_t captured_steps() const = 0;  // how many there may be at a time

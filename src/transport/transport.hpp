@@ -48,11 +48,18 @@ class StreamSums {
   // on all ranks. Throws Error TRANSPORT that names the call.
   virtual void enqueue(std::uint64_t* words, std::size_t n_words, void* stream) = 0;
 
-  // Throws what the channel has failed with meanwhile. Any thread.
-  virtual void check() = 0;
+  // A stream of the transport's own for them (a cudaStream_t), which lives until nothing runs on it.
+  [[nodiscard]] virtual void* stream() = 0;
 
+  // Throws what the channel has failed with meanwhile. Never waits. Any thread.
+  virtual void check() = 0;
+  // The same for sums that have come, before they are believed: waits for a call of another thread's to end.
+  virtual void vouch() = 0;
+
+  // Does the channel belong to the caller, who would rather keep it?
+  [[nodiscard]] virtual bool lent() const = 0;
   // Gives all enqueued sums up, so that their streams drain; the words are worthless then, and the channel stays
-  // unusable. Never blocks. Any thread.
+  // unusable, a lent one too. Never blocks. Any thread.
   virtual void cancel() = 0;
 };
 
@@ -73,6 +80,8 @@ class Transport {
 
   // nullptr: this transport sums host memory alone.
   virtual StreamSums* stream_sums() { return nullptr; }
+  // The GPU that it is bound to; -1: none.
+  [[nodiscard]] virtual std::int32_t device_index() const { return -1; }
 
   // Do sums advance without calls of ours?
   [[nodiscard]] virtual bool progresses() const = 0;

@@ -67,12 +67,11 @@ class Step {
     capture();
     replay();
     eager_step(2);  // and on
-    const tokavg_ticket_t captured = captured_;
-    ok(tokavg_release(context_, captured), "tokavg_release");
-    checks_.expect(tokavg_wait(context_, captured, TOKAVG_WAIT_COUNT, 0, nullptr) == TOKAVG_ERR_STALE,
-                   "a released ticket is stale");
-    must(cudaGraphExecDestroy(launchable_), "cudaGraphExecDestroy");
-    must(cudaGraphDestroy(graph_), "cudaGraphDestroy");
+    ticket_of_another_capture();
+    forget_graph();
+    capture();  // where the first one was
+    replay();
+    forget_graph();
     ok(tokavg_finalize(context_), "tokavg_finalize");
   }
 
@@ -82,6 +81,15 @@ class Step {
   }
   [[nodiscard]] std::string name() const {
     return "rank " + std::to_string(team_.rank()) + " of " + std::to_string(team_.ranks()) + ": ";
+  }
+
+  void forget_graph() {
+    const tokavg_ticket_t captured = captured_;
+    ok(tokavg_release(context_, captured), "tokavg_release");
+    checks_.expect(tokavg_wait(context_, captured, TOKAVG_WAIT_COUNT, 0, nullptr) == TOKAVG_ERR_STALE,
+                   "a released ticket is stale");
+    must(cudaGraphExecDestroy(launchable_), "cudaGraphExecDestroy");
+    must(cudaGraphDestroy(graph_), "cudaGraphDestroy");
   }
 
   void count() {
@@ -134,7 +142,29 @@ class Step {
     must(cudaGraphDestroy(graph_), "cudaGraphDestroy");
     ok(tokavg_flush(context_, stream_.get()), "tokavg_flush");
     ok(tokavg_wait(context_, eager, TOKAVG_WAIT_LOSS, -1, nullptr), "tokavg_wait");
+
+    count();
+    must(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    refused(tokavg_reduce(context_, nullptr, stream_.get(), &ticket), "begun before the capture", "half a step");
+    must(cudaStreamEndCapture(stream_.get(), &graph_), "cudaStreamEndCapture");
+    must(cudaGraphDestroy(graph_), "cudaGraphDestroy");
+    const tokavg_ticket_t whole = reduce();
+    tokavg_result_t result = empty_result();
+    ok(tokavg_wait(context_, whole, TOKAVG_WAIT_COUNT, -1, &result), "tokavg_wait");
+    checks_.equal(result.tokens[0], scored_everywhere(team_.ranks(), 0),
+                  name() + "tokens of the step that was refused");
   }
+
+  void ticket_of_another_capture() {
+    cudaGraph_t graph = nullptr;
+    must(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    const float* factor = nullptr;
+    refused(tokavg_factor_device(context_, captured_, 0, TOKAVG_FACTOR_SCALE, stream_.get(), &factor),
+            "closed in another capture", "a ticket of another capture");
+    must(cudaStreamEndCapture(stream_.get(), &graph), "cudaStreamEndCapture");
+    must(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  }
+
   void refused(tokavg_status_t status, const char* word, const char* what) {
     const std::string text = contract::last_error(context_);
     checks_.expect(status == TOKAVG_ERR_STATE && text.find(word) != std::string::npos,

@@ -126,7 +126,8 @@ class Rank {
     const std::string what = name() + tokavg_status_name(status) + " after " + std::to_string(drained) + " s: " + text;
     const double limit = kTimeoutMs / 1000.0 + 0.1;
     if (trouble == Trouble::kNeverJoins) {
-      std::printf("%sdrained after %.3f s, where the deadline is %.1f s\n", name().c_str(), drained, kTimeoutMs / 1000.0);
+      std::printf("%sdrained after %.3f s, where the deadline is %.1f s\n", name().c_str(), drained,
+                  kTimeoutMs / 1000.0);
       checks_.expect(status == TOKAVG_ERR_TIMEOUT && text.find("step 1") != std::string::npos, what);
       checks_.expect(drained > 0.9 * kTimeoutMs / 1000.0 && drained < limit + kSlack, what);
       const std::string who = "rank " + std::to_string(team_.ranks() - 1);

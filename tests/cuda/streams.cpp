@@ -154,6 +154,30 @@ void other_streams(Checks& checks) {
   }
 }
 
+// A ticket is good for as long as it is kept, whatever messages come after it.
+void many_flushes(Checks& checks) {
+  Context context(checks);
+  const Stream stream;
+  const Array<std::int64_t> labels({1, 2, 3}, stream);
+  stream.wait();
+  context.count(labels, 3, stream);
+  const tokavg_ticket_t ticket = context.reduce(stream);
+  for (int i = 0; i < 15; ++i) context.ok(tokavg_flush(context.get(), stream.get()), "tokavg_flush");
+  for (int i = 0; i < 15; ++i) {
+    context.ok(tokavg_flush(context.get(), stream.get()), "tokavg_flush");
+    const Array<float> gradient({3.0F}, stream);
+    const tokavg_scale_item_t item = {gradient.data(), 1, TOKAVG_DTYPE_F32, TOKAVG_MEMORY_CUDA};
+    tokavg_scale_t scale{};
+    scale.struct_size = static_cast<std::uint32_t>(sizeof scale);
+    scale.item_size = static_cast<std::uint32_t>(sizeof item);
+    scale.items = &item;
+    scale.n_items = 1;
+    scale.kind = TOKAVG_FACTOR_SCALE;
+    context.ok(tokavg_scale(context.get(), ticket, &scale, stream.get()), "tokavg_scale");
+    checks.equal(gradient.get(stream)[0], 1.0F, "scaled after a flush");
+  }
+}
+
 void nothing_waits(Checks& checks) {
   Context context(checks);
   const Stream stream;
@@ -271,6 +295,7 @@ int main() {
   many_microbatches(checks);
   values_that_ask(checks);
   other_streams(checks);
+  many_flushes(checks);
   nothing_waits(checks);
   memory_of_each_kind(checks);
   bad_labels(checks);

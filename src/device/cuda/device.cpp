@@ -33,7 +33,6 @@ class CudaDevice final : public StreamDevice {
     const OutsideCapture outside;
     Resources& r = *resources_;
     r.own_stream = std::make_unique<OwnStream>();
-    r.side_stream = std::make_unique<OwnStream>();
     for (std::int32_t i = 0; i < 5 + slots(); ++i) r.events.emplace_back();
     const Shape shape{layout_, slots(), eager_boxes() + kCapturedSteps};
     r.device_memory = std::make_unique<Memory>(Memory::Kind::kDevice, shape.device_bytes(), r.own_stream->get());
@@ -43,6 +42,11 @@ class CudaDevice final : public StreamDevice {
   }
 
   ~CudaDevice() override {
+    // When the rest of its graph has run nobody can know: the memory stays until the process ends.
+    if (replaying()) {
+      static_cast<void>(resources_.release());
+      return;
+    }
     std::vector<cudaEvent_t> last_uses;
     if (order_->used()) last_uses.push_back(event(0));
     if (side_used_) last_uses.push_back(event(2));
@@ -50,9 +54,10 @@ class CudaDevice final : public StreamDevice {
   }
 
   void agree(const StreamRule& rule) override { rule_ = rule; }
-  void sum_with(EnqueueSums sum, void* user) override {
+  void sum_with(EnqueueSums sum, void* user, Stream side) override {
     enqueue_ = sum;
     enqueue_user_ = user;
+    side_ = to_cuda(side);
   }
 
   [[nodiscard]] bool owns(const void* pointer) const override {
@@ -61,6 +66,8 @@ class CudaDevice final : public StreamDevice {
     return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
   }
   [[nodiscard]] bool capturing(Stream stream) override { return Order::capture_of(to_cuda(stream)).active; }
+
+  void check_open(Stream stream) override { check_open(Order::capture_of(to_cuda(stream))); }
 
   void count(const LabelsView& labels, std::int32_t term, bool begins_microbatch, Stream stream) override {
     enqueue(stream, [&](cudaStream_t s) {
@@ -144,7 +151,7 @@ class CudaDevice final : public StreamDevice {
 
   [[nodiscard]] Stream own_stream() override { return resources_->own_stream->get(); }
   [[nodiscard]] std::int32_t eager_slots() const override { return static_cast<std::int32_t>(layout_.slots()); }
-  [[nodiscard]] std::int32_t eager_boxes() const override { return 2 * layout_.in_flight + 2; }
+  [[nodiscard]] std::int32_t eager_boxes() const override { return eager_slots() + 2 * layout_.in_flight; }
   [[nodiscard]] std::int32_t captured_steps() const override { return kCapturedSteps; }
 
   [[nodiscard]] MessageBox box(std::int32_t index) override { return arena_->box_on_host(index); }
@@ -177,6 +184,14 @@ class CudaDevice final : public StreamDevice {
   [[nodiscard]] StreamControl* device_control() const { return arena_->control(); }
   [[nodiscard]] Words device_box(std::int32_t index) const { return arena_->box(index, enqueue_ != nullptr); }
 
+  [[nodiscard]] bool replaying() const {
+    for (std::int32_t i = 0; i < kCapturedSteps; ++i) {
+      MessageHeader& header = *arena_->box_on_host(eager_boxes() + i).header;
+      if (observe(header.begun) != observe(header.done)) return true;
+    }
+    return false;
+  }
+
   template <typename Body>
   void enqueue(Stream stream, Body&& body) {
     CurrentDevice current(resources_->device);
@@ -187,7 +202,18 @@ class CudaDevice final : public StreamDevice {
     current.restore();
   }
 
+  // A graph would take, with every replay, what was there once.
+  void check_open(const Order::Capture& now) const {
+    if (open_.used() == 0 || now == opened_in_) return;
+    fail(TOKAVG_ERR_STATE,
+         "%s; count, and close the step with tokavg_reduce, either inside one capture or outside of any",
+         now.active ? "the open step was begun before the capture of this stream, or in another one"
+                    : "the open step was begun inside a capture, which closed it with no tokavg_reduce");
+  }
+
   TermCell* open_cell(std::int32_t term, cudaStream_t stream) {
+    check_open(order_->capture());
+    opened_in_ = order_->capture();
     if (open_.full()) {
       launch_fold(state(), open_.used(), open_.kept(), layout_.terms, stream);
       open_.folded();
@@ -226,18 +252,22 @@ class CudaDevice final : public StreamDevice {
 
   void await(std::int32_t slot, cudaStream_t stream) {
     const Closed& closed = closed_[static_cast<std::size_t>(slot)];
+    const Order::Capture& now = order_->capture();
+    if (now.active && closed.capture != now) {
+      fail(TOKAVG_ERR_STATE,
+           "the ticket was closed in another capture; in a capture use tickets that were closed in it");
+    }
     if (enqueue_ == nullptr) return launch_await(await_task(slot, closed.box), stream);
     launch_ask(step(slot), device_control(), stream);
     // A step of a graph is complete when the graph is, which the caller's own order says.
-    const Order::Capture& now = order_->capture();
     if (closed.capture.active && !now.active) return;
     check(cudaStreamWaitEvent(stream, slot_done(slot), 0), "cudaStreamWaitEvent");
   }
 
-  // On a stream of our own, beside whatever the caller's stream goes on with.
+  // On a stream of its own, beside whatever the caller's stream goes on with.
   void sum_in_stream_order(const StreamMessage& message, bool closes, cudaStream_t stream) {
     const bool captured = order_->capture().active;
-    const cudaStream_t side = resources_->side_stream->get();
+    const cudaStream_t side = side_;
     const cudaEvent_t encoded = event(captured ? 3 : 4);
     check(cudaEventRecord(encoded, stream), "cudaEventRecord");
     check(cudaStreamWaitEvent(side, encoded, 0), "cudaStreamWaitEvent");
@@ -255,8 +285,10 @@ class CudaDevice final : public StreamDevice {
   StreamRule rule_;
   EnqueueSums enqueue_ = nullptr;
   void* enqueue_user_ = nullptr;
+  cudaStream_t side_ = nullptr;
   std::optional<Order> order_;
   OpenCells open_;
+  Order::Capture opened_in_;  // the open step's first work
   std::vector<Closed> closed_ = std::vector<Closed>(static_cast<std::size_t>(slots()));
   bool side_used_ = false;
 };

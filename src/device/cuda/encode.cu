@@ -75,7 +75,7 @@ __global__ void encode_kernel(EncodeTask task) {
   const auto n_words = static_cast<unsigned>(task.layout.words());
   const bool closes = task.message.roll.kind == MessageKind::kReduce;
   if (threadIdx.x == 0) {
-    if (task.host_sums) wait_until_free(*task.box.header, *task.control, task.rule.timeout_ms);
+    if (task.host_sums) wait_until_free(*task.box.header, task.control, task.rule.timeout_ms);
     ++state.messages;
     relaxed_store(&task.box.header->begun, state.messages);
     __threadfence_system();

@@ -45,7 +45,9 @@ void launch(const char* name, const LaunchShape& shape, cudaStream_t stream, voi
   }
 #ifdef TOKAVG_CUDA_EMULATOR
   const auto* function = reinterpret_cast<const void*>(kernel);  // whose limits the shape is held against
-  check(cuda_emulator::launch(name, config, [=] { kernel(static_cast<Parameters>(arguments)...); }, function), name);
+  check(cuda_emulator::launch(
+            name, config, [=] { kernel(static_cast<Parameters>(arguments)...); }, function),
+        name);
 #else
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
 #endif

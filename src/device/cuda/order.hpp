@@ -18,6 +18,7 @@ class Order {
   struct Capture {
     bool active = false;
     unsigned long long id = 0;
+    bool operator==(const Capture&) const = default;
   };
   static Capture capture_of(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -28,6 +29,7 @@ class Order {
       fail(TOKAVG_ERR_STATE, "the capture of this stream was invalidated by an earlier call; end it and begin anew");
     }
     capture.active = status == cudaStreamCaptureStatusActive;
+    if (!capture.active) capture.id = 0;
     return capture;
   }
 

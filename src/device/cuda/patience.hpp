@@ -42,10 +42,13 @@ __device__ inline bool wait_for_host(const std::uint64_t* word, std::uint64_t va
   }
 }
 
-// A box is written to again only when the host is done with what it held: the replay of a graph may come early.
-__device__ inline void wait_until_free(const MessageHeader& header, const StreamControl& control,
-                                       std::int64_t timeout_ms) {
-  static_cast<void>(wait_for_host(&header.done, relaxed_load(&header.begun), control, timeout_ms));
+// A box is written to again only when the host is done with what it held: the replay of a graph may come early. The
+// host is told, for its deadline runs while somebody waits.
+__device__ inline void wait_until_free(const MessageHeader& header, StreamControl* control, std::int64_t timeout_ms) {
+  const std::uint64_t held = relaxed_load(&header.begun);
+  if (load_from_host(&header.done) >= held) return;
+  if (load_from_host(&control->asked) < held) store_to_host(&control->asked, held);
+  static_cast<void>(wait_for_host(&header.done, held, *control, timeout_ms));
 }
 
 }  // namespace tokavg::cuda

@@ -61,8 +61,7 @@ struct Resources {
   explicit Resources(int which) : device(which) {}
 
   int device;
-  std::unique_ptr<OwnStream> own_stream;   // messages nobody's stream asks for
-  std::unique_ptr<OwnStream> side_stream;  // sums in stream order
+  std::unique_ptr<OwnStream> own_stream;  // messages nobody's stream asks for
   std::unique_ptr<Memory> device_memory;
   std::unique_ptr<Memory> mapped_memory;
   std::vector<Event> events;

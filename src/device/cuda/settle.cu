@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sums of all ranks become factors.
+#include <bit>
+
 #include "device/cuda/gpu.hpp"
 #include "device/cuda/patience.hpp"
 #include "device/cuda/state.hpp"
@@ -58,8 +60,11 @@ constexpr unsigned kMostHeadWords = kHeaderWords + kTermWords * TOKAVG_MAX_TERMS
 __global__ void await_kernel(AwaitTask task) {
   __shared__ std::uint64_t words[kMostHeadWords];
   __shared__ bool sound;
+  // Written by earlier work of the stream alone, so all threads see the same.
+  const std::uint64_t message = task.slot->message;
+  if (task.slot->settled == message) return;
+  __syncthreads();  // nobody writes it before all have read it
   if (threadIdx.x == 0) {
-    const std::uint64_t message = task.slot->message;
     store_to_host(&task.control->asked, message);
     sound = wait_for_host(&task.box.header->done, message, *task.control, task.rule.timeout_ms);
   }
@@ -70,6 +75,7 @@ __global__ void await_kernel(AwaitTask task) {
   if (threadIdx.x == 0) sound = sound && is_sound(words, task);
   __syncthreads();
   if (threadIdx.x < static_cast<unsigned>(task.layout.terms)) put_factors(words, task, sound, threadIdx.x);
+  if (threadIdx.x == 0) task.slot->settled = message;
 }
 
 __global__ void ask_kernel(const StepSlot* slot, StreamControl* control) {

@@ -25,6 +25,7 @@ struct StepSlot {
   Word counted[TOKAVG_MAX_TERMS];    // by this rank, on device and host
   Word recorded[TOKAVG_MAX_TERMS];   // loss tokens that messages have carried
   Word message;                      // the number of its message
+  Word settled;                      // the message that the factors below are of
   Word roll;                         // what this rank said in it
   double accumulation_divisor;
   double factors[TOKAVG_MAX_TERMS][kFactorKinds];  // NaN where the step failed

@@ -15,7 +15,8 @@
 
 namespace tokavg::nccl {
 
-// Sums of host memory: there and back over the GPU, on a stream of our own.
+// Sums of host memory: there and back over the GPU, on a stream of our own, which sums in stream order use too: so both
+// are waited for before a lent communicator is aborted, or anything freed.
 //
 // All memory is there from the start: allocating waits for the GPU, on which the very all-reduce may be running that
 // waits for another rank. Freeing waits too; it is for an errand (retire).
@@ -28,6 +29,7 @@ class HostSums : public std::enable_shared_from_this<HostSums> {
   HostSums& operator=(const HostSums&) = delete;
 
   [[nodiscard]] Communicator& communicator() const noexcept { return *communicator_; }
+  [[nodiscard]] cudaStream_t stream() const noexcept { return belongings_->stream.get(); }
 
   // A sum whose words nobody reads, so that no later one finds connections missing: NCCL makes them when it first uses
   // an algorithm, and waits on the host for the other ranks meanwhile. Before the first start.

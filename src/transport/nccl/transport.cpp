@@ -16,21 +16,25 @@ using Json = nlohmann::ordered_json;
 // Sums in the order of the caller's streams.
 class GpuSums final : public StreamSums {
  public:
-  explicit GpuSums(Communicator& communicator) : communicator_(communicator) {}
+  explicit GpuSums(HostSums& sums) : sums_(sums), communicator_(sums.communicator()) {}
 
   void enqueue(std::uint64_t* words, std::size_t n_words, void* stream) override {
     communicator_.all_reduce(words, n_words, static_cast<cudaStream_t>(stream), Clock::now() + std::chrono::seconds(1));
   }
+  [[nodiscard]] void* stream() override { return sums_.stream(); }
   void check() override { communicator_.check_health(); }
+  void vouch() override { communicator_.check_sums(); }
+  [[nodiscard]] bool lent() const override { return !communicator_.is_ours(); }
   void cancel() override { communicator_.abort(); }
 
  private:
+  HostSums& sums_;
   Communicator& communicator_;
 };
 
 class NcclTransport final : public Transport {
  public:
-  explicit NcclTransport(Opened opened) : opened_(std::move(opened)), gpu_sums_(communicator()) {}
+  explicit NcclTransport(Opened opened) : opened_(std::move(opened)), gpu_sums_(*opened_.sums) {}
   NcclTransport(const NcclTransport&) = delete;
   NcclTransport& operator=(const NcclTransport&) = delete;
   ~NcclTransport() override {
@@ -42,6 +46,7 @@ class NcclTransport final : public Transport {
 
   std::unique_ptr<Reduction> start(std::span<std::uint64_t> words) override { return opened_.sums->start(words); }
   StreamSums* stream_sums() override { return &gpu_sums_; }
+  [[nodiscard]] std::int32_t device_index() const override { return communicator().device(); }
 
   [[nodiscard]] bool progresses() const override { return true; }
   void abort() override { opened_.sums->give_up(); }

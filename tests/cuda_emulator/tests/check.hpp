@@ -67,8 +67,8 @@ cudaError_t start(const char* name, dim3 grid, dim3 block, cudaStream_t stream, 
   config.gridDim = grid;
   config.blockDim = block;
   config.stream = stream;
-  return cuda_emulator::launch(name, config, [=] { kernel(static_cast<Parameters>(arguments)...); },
-                               reinterpret_cast<const void*>(kernel));
+  return cuda_emulator::launch(
+      name, config, [=] { kernel(static_cast<Parameters>(arguments)...); }, reinterpret_cast<const void*>(kernel));
 }
 
 template <typename Value>

@@ -132,8 +132,8 @@ cudaError_t start_cluster(unsigned blocks, unsigned cluster, std::size_t shared_
   config.dynamicSmemBytes = shared_bytes;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  return cuda_emulator::launch("cluster", config, [=] { cluster_kernel(out); },
-                               reinterpret_cast<const void*>(&cluster_kernel));
+  return cuda_emulator::launch(
+      "cluster", config, [=] { cluster_kernel(out); }, reinterpret_cast<const void*>(&cluster_kernel));
 }
 
 void cluster_exchange() {
@@ -417,7 +417,8 @@ void early_exit() {
   config.dynamicSmemBytes = 4;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  CUDA(cuda_emulator::launch("early exit", config, [=] { early_exit_kernel(out); }, nullptr));
+  CUDA(cuda_emulator::launch(
+      "early exit", config, [=] { early_exit_kernel(out); }, nullptr));
   CHECK(copy_back(out, 1)[0] == 5);
 }
 
