@@ -79,11 +79,14 @@ class FixedSum {
   static constexpr double to_double(Int128 units) noexcept {
     const bool negative = units < 0;
     UInt128 magnitude = negative ? -static_cast<UInt128>(units) : static_cast<UInt128>(units);
-    int down = 0;
-    while ((magnitude >> down) >> 53 != 0) ++down;
+    int top_bit = 0;
+    for (int step = 64; step > 0; step /= 2) {
+      if (magnitude >> (top_bit + step) != 0) top_bit += step;
+    }
+    const int down = top_bit < 53 ? 0 : top_bit - 52;
     if (down > 0) magnitude = round_shift(magnitude, down);  // at most 2^53
-    double value = static_cast<double>(static_cast<std::int64_t>(magnitude));
-    for (; down > 0; --down) value *= 2;
+    const auto power_of_two = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + down) << 52);
+    const double value = static_cast<double>(static_cast<std::int64_t>(magnitude)) * power_of_two;
     return negative ? -value : value;
   }
 
