@@ -29,7 +29,6 @@ class CudaDevice final : public StreamDevice {
  public:
   CudaDevice(int device, const DeviceOptions& options)
       : layout_{options.terms, options.in_flight}, resources_(std::make_unique<Resources>(device)) {
-    free_what_is_unused();
     const OutsideCapture outside;
     Resources& r = *resources_;
     r.own_stream = std::make_unique<OwnStream>();

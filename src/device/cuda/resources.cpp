@@ -2,10 +2,12 @@
 #include "device/cuda/resources.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <mutex>
-#include <new>
+#include <thread>
 
+#include "base/errand.hpp"
+#include "device/cuda/check.hpp"
 #include "device/cuda/current.hpp"
 
 namespace tokavg::cuda {
@@ -49,55 +51,32 @@ Memory::~Memory() { static_cast<void>(kind_ == Kind::kDevice ? cudaFree(device_)
 
 namespace {
 
-struct Unused {
-  std::unique_ptr<Resources> resources;
-  std::vector<cudaEvent_t> last_uses;  // among the resources' own events
-
-  [[nodiscard]] bool in_use() const noexcept {
-    return std::any_of(last_uses.begin(), last_uses.end(),
-                       [](cudaEvent_t event) { return cudaEventQuery(event) == cudaErrorNotReady; });
-  }
-};
-
-// Never destroyed: at the end of a process the driver may be gone before.
-struct Aside {
-  std::mutex mutex;
-  std::vector<Unused> list;
-};
-
-Aside& aside() {
-  static auto* instance = new Aside;  // NOLINT(cppcoreguidelines-owning-memory)
-  return *instance;
+bool in_use(const std::vector<cudaEvent_t>& last_uses) {
+  return std::any_of(last_uses.begin(), last_uses.end(),
+                     [](cudaEvent_t event) { return cudaEventQuery(event) == cudaErrorNotReady; });
 }
 
-// False where the device cannot be made current: then a later call may succeed.
-bool destroy(Unused& unused) noexcept {
-  try {
-    const CurrentDevice current(unused.resources->device);
-    unused.resources.reset();
-    return true;
-  } catch (...) {
-    return false;
+// In a thread of an errand, which has no device yet. Of a GPU that has gone there is nothing left to be freed, and when
+// the process ends the driver frees it all.
+void free_here(Resources* resources, const std::vector<cudaEvent_t>& last_uses) {
+  const OutsideCapture outside;
+  if (cudaSetDevice(resources->device) != cudaSuccess) return;
+  while (in_use(last_uses)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (Errand::process_ends()) return;
   }
+  const std::unique_ptr<Resources> freed(resources);
 }
 
 }  // namespace
 
-void free_what_is_unused() noexcept {
-  const OutsideCapture outside;
-  const std::lock_guard lock(aside().mutex);
-  std::erase_if(aside().list, [](Unused& unused) { return !unused.in_use() && destroy(unused); });
-  static_cast<void>(cudaGetLastError());
-}
-
 void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses) noexcept {
+  Resources* owned = resources.release();
   try {
-    const std::lock_guard lock(aside().mutex);
-    aside().list.push_back({std::move(resources), last_uses});
-  } catch (const std::bad_alloc&) {
-    return;  // then it stays
+    Errand([owned, last_uses] { free_here(owned, last_uses); });
+  } catch (...) {
+    // No thread: it stays until the process ends.
   }
-  free_what_is_unused();
 }
 
 }  // namespace tokavg::cuda

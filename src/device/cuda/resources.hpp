@@ -55,20 +55,20 @@ class Memory {
   void* device_ = nullptr;
 };
 
-// All that must outlive the kernels that use it. Freeing memory would wait for the whole GPU, and a context is freed
-// without waiting: what is still in use is put aside, and freed when another context is made or freed.
+// All that must outlive the kernels that use it.
 struct Resources {
   explicit Resources(int which) : device(which) {}
 
   int device;
   std::unique_ptr<OwnStream> own_stream;   // messages nobody's stream asks for
   std::unique_ptr<OwnStream> side_stream;  // sums in stream order
-  std::unique_ptr<Memory> device_memory;
   std::unique_ptr<Memory> mapped_memory;
+  std::unique_ptr<Memory> device_memory;  // goes before the mapped: freeing it waits for kernels that use either
   std::vector<Event> events;
 };
 
+// Never waits: freeing memory would, for all that the GPU is doing, and a rank that waits there keeps the others from
+// what that GPU is perhaps waiting for. So it is done in an errand, after the `last_uses`, events of the resources.
 void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses) noexcept;
-void free_what_is_unused() noexcept;
 
 }  // namespace tokavg::cuda
