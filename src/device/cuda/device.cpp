@@ -18,6 +18,7 @@ namespace tokavg::cuda {
 namespace {
 
 constexpr std::int32_t kCapturedSteps = 16;
+constexpr int kLeastMajor = 8;  // of the compute capability
 
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
@@ -275,9 +276,11 @@ std::unique_ptr<StreamDevice> make_cuda(const DeviceOptions& options) {
     fail(TOKAVG_ERR_CONFIG, "config.device_index is %d; there are %d devices, 0 to %d", device, count, count - 1);
   }
   const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
-  if (major < 8) {
-    fail(TOKAVG_ERR_UNSUPPORTED, "config.device_index: device %d has compute capability %d; 8.0 is the least", device,
-         major);
+  if (major < kLeastMajor) {
+    fail(TOKAVG_ERR_UNSUPPORTED,
+         "config.device_index: device %d has compute capability %d.%d; %d.0 is the least; use another device, or "
+         "TOKAVG_DEVICE_HOST",
+         device, major, attribute(cudaDevAttrComputeCapabilityMinor, device), kLeastMajor);
   }
   CurrentDevice current(device);
   auto made = std::make_unique<CudaDevice>(device, options);
@@ -285,11 +288,19 @@ std::unique_ptr<StreamDevice> make_cuda(const DeviceOptions& options) {
   return made;
 }
 
-bool is_usable() noexcept {
+// A device_index that means no device is left for make_cuda to refuse.
+bool is_usable(const DeviceOptions& options) noexcept {
   int count = 0;
-  const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  if (!found) static_cast<void>(cudaGetLastError());
-  return found;
+  int device = options.device_index;
+  bool usable = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  if (usable && device < 0) usable = cudaGetDevice(&device) == cudaSuccess;
+  if (usable && device < count) {
+    int major = 0;
+    usable = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+             major >= kLeastMajor;
+  }
+  if (!usable) static_cast<void>(cudaGetLastError());
+  return usable;
 }
 
 std::string describe_factory() {
