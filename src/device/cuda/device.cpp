@@ -60,7 +60,12 @@ class CudaDevice final : public StreamDevice {
     check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
     return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
   }
-  [[nodiscard]] bool capturing(Stream stream) override { return Order::capture_of(to_cuda(stream)).active; }
+  [[nodiscard]] bool capturing(Stream stream) override {
+    CurrentDevice current(resources_->device);  // whose default stream NULL is
+    const bool active = Order::capture_of(to_cuda(stream)).active;
+    current.restore();
+    return active;
+  }
 
   void count(const LabelsView& labels, std::int32_t term, bool begins_microbatch, Stream stream) override {
     enqueue(stream, [&](cudaStream_t s) {
