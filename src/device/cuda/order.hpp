@@ -22,8 +22,7 @@ class Order {
   static Capture capture_of(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     Capture capture;
-    const cudaError_t error =
-        cudaStreamGetCaptureInfo(stream, &status, &capture.id, nullptr, nullptr, nullptr, nullptr);
+    const cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, &capture.id);
     if (error == cudaErrorStreamCaptureImplicit) {
       static_cast<void>(cudaGetLastError());
       fail(TOKAVG_ERR_STATE,
