@@ -75,10 +75,38 @@ void default_stream_in_a_capture(Checks& checks) {
   context.survives(TOKAVG_ERR_STATE, given, stream, "NULL in a capture");
 }
 
+// Found where the driver is asked; each argument says its own name.
+void memory_of_another_gpu(Checks& checks) {
+  int devices = 0;
+  must(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  if (devices < 2) return;
+  Context context(checks);
+  const Stream stream;
+  const Array<std::int64_t> here({1, 2, -100}, stream);
+  stream.wait();
+  must(cudaSetDevice(1), "cudaSetDevice");
+  const Array<float> elsewhere(3);
+  must(cudaSetDevice(0), "cudaSetDevice");
+  const tokavg_labels_t given = labels_of(here, 1, 3);
+  tokavg_labels_t wrong = given;
+  wrong.weights = {elsewhere.data(), TOKAVG_DTYPE_F32, TOKAVG_MEMORY_AUTO, 0, 0};
+  context.refused(tokavg_count(context.get(), &wrong, stream.get()), TOKAVG_ERR_ARGUMENT,
+                  {"labels.weights is memory of GPU 1", "works on GPU 0", "copy the array there"}, "tokavg_count");
+  tokavg_loss_t loss{};
+  loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+  loss.kind = TOKAVG_LOSS_SUM;
+  loss.losses = {elsewhere.data(), TOKAVG_DTYPE_F32, TOKAVG_MEMORY_AUTO, 0, 0};
+  loss.tokens = 1;
+  context.refused(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, stream.get()), TOKAVG_ERR_ARGUMENT,
+                  {"loss.losses is memory of GPU 1", "works on GPU 0"}, "tokavg_loss");
+  context.survives(TOKAVG_ERR_ARGUMENT, given, stream, "memory of another GPU");
+}
+
 }  // namespace
 
 int main() {
   Checks checks;
+  memory_of_another_gpu(checks);
   default_stream_in_a_capture(checks);
   return checks.end("refusals");
 }

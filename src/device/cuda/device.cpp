@@ -58,6 +58,13 @@ class CudaDevice final : public StreamDevice {
   [[nodiscard]] bool owns(const void* pointer) const override {
     cudaPointerAttributes attributes{};
     check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+    if (attributes.type == cudaMemoryTypeDevice && attributes.device != resources_->device) {
+      fail(
+          TOKAVG_ERR_ARGUMENT,
+          "is memory of GPU %d, but this context works on GPU %d (config.device_index); copy the array there, or use a "
+          "context on GPU %d",
+          attributes.device, resources_->device, attributes.device);
+    }
     return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
   }
   [[nodiscard]] bool capturing(Stream stream) override {
