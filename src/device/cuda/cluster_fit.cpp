@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "device/cuda/check.hpp"
+#include "base/cuda/check.hpp"
 
 namespace tokavg::cuda {
 namespace {

@@ -3,12 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "base/cuda/current.hpp"
 #include "base/error.hpp"
 #include "device/cuda/arena.hpp"
-#include "device/cuda/current.hpp"
 #include "device/cuda/kernels.hpp"
 #include "device/cuda/open_cells.hpp"
 #include "device/cuda/order.hpp"
+#include "device/cuda/processor.hpp"
 #include "device/cuda/resources.hpp"
 #include "device/cuda/state.hpp"
 #include "device/device.hpp"
@@ -19,12 +20,6 @@ namespace {
 
 constexpr std::int32_t kCapturedSteps = 16;
 constexpr int kLeastMajor = 8;  // of the compute capability
-
-int attribute(cudaDeviceAttr which, int device) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
-  return value;
-}
 
 class CudaDevice final : public StreamDevice {
  public:

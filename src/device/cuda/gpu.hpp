@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "device/cuda/check.hpp"
+#include "base/cuda/check.hpp"
 #include "device/cuda/launch_shape.hpp"
 
 #ifdef TOKAVG_CUDA_EMULATOR

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "device/cuda/check.hpp"
+#include "base/cuda/check.hpp"
 
 namespace tokavg::cuda {
 

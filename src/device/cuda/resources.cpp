@@ -6,26 +6,11 @@
 #include <cstring>
 #include <thread>
 
+#include "base/cuda/check.hpp"
+#include "base/cuda/current.hpp"
 #include "base/errand.hpp"
-#include "device/cuda/check.hpp"
-#include "device/cuda/current.hpp"
 
 namespace tokavg::cuda {
-
-Event::Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
-
-Event::~Event() {
-  if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
-}
-
-OwnStream::OwnStream() {
-  int least = 0;
-  int greatest = 0;
-  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
-}
-
-OwnStream::~OwnStream() { static_cast<void>(cudaStreamDestroy(stream_)); }
 
 Memory::Memory(Kind kind, std::size_t bytes, cudaStream_t stream) : kind_(kind) {
   if (kind == Kind::kDevice) {

@@ -7,36 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/cuda/event.hpp"
+#include "base/cuda/own_stream.hpp"
+
 // What a context owns on a GPU.
 namespace tokavg::cuda {
-
-// An event without a time, for ordering.
-class Event {
- public:
-  Event();
-  ~Event();
-  Event(Event&& other) noexcept : event_(other.event_) { other.event_ = nullptr; }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  Event& operator=(Event&&) = delete;
-  [[nodiscard]] cudaEvent_t get() const noexcept { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
-// A stream that does not wait for the legacy default stream; its few small kernels go before others.
-class OwnStream {
- public:
-  OwnStream();
-  ~OwnStream();
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-  [[nodiscard]] cudaStream_t get() const noexcept { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 // Memory, all zero when the constructor returns: cudaMemset alone is ordered before no stream but the legacy one.
 class Memory {
