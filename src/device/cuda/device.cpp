@@ -21,6 +21,16 @@ namespace {
 constexpr std::int32_t kCapturedSteps = 16;
 constexpr int kLeastMajor = 8;  // of the compute capability
 
+// The events of a context.
+enum EventIndex : std::size_t {
+  kOrder,           // the latest call
+  kOrderInCapture,  // the same inside a capture
+  kSideDone,        // the latest sum in stream order
+  kEncoded,         // a message that is to be summed in stream order
+  kEncodedInCapture,
+  kSlotsDone,  // from here on one a slot: its sums are there
+};
+
 class CudaDevice final : public StreamDevice {
  public:
   CudaDevice(int device, const DeviceOptions& options)
@@ -29,18 +39,18 @@ class CudaDevice final : public StreamDevice {
     Resources& r = *resources_;
     r.own_stream = std::make_unique<OwnStream>();
     r.side_stream = std::make_unique<OwnStream>();
-    for (std::int32_t i = 0; i < 5 + slots(); ++i) r.events.emplace_back();
-    const Shape shape{layout_, slots(), eager_boxes() + kCapturedSteps};
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(kSlotsDone) + slots(); ++i) r.events.emplace_back();
+    const ArenaShape shape{layout_, slots(), eager_boxes() + kCapturedSteps};
     r.device_memory = std::make_unique<Memory>(Memory::Kind::kDevice, shape.device_bytes(), r.own_stream->get());
     r.mapped_memory = std::make_unique<Memory>(Memory::Kind::kMapped, shape.mapped_bytes(), r.own_stream->get());
     arena_.emplace(shape, *r.device_memory, *r.mapped_memory);
-    order_.emplace(event(0), event(1));
+    order_.emplace(event(kOrder), event(kOrderInCapture));
   }
 
   ~CudaDevice() override {
     std::vector<cudaEvent_t> last_uses;
-    if (order_->used()) last_uses.push_back(event(0));
-    if (side_used_) last_uses.push_back(event(2));
+    if (order_->used()) last_uses.push_back(event(kOrder));
+    if (side_used_) last_uses.push_back(event(kSideDone));
     free_when_unused(std::move(resources_), last_uses);
   }
 
@@ -177,7 +187,9 @@ class CudaDevice final : public StreamDevice {
 
   static cudaStream_t to_cuda(Stream stream) { return static_cast<cudaStream_t>(stream); }
   [[nodiscard]] cudaEvent_t event(std::size_t index) const { return resources_->events[index].get(); }
-  [[nodiscard]] cudaEvent_t slot_done(std::int32_t slot) const { return event(5 + static_cast<std::size_t>(slot)); }
+  [[nodiscard]] cudaEvent_t slot_done(std::int32_t slot) const {
+    return event(kSlotsDone + static_cast<std::size_t>(slot));
+  }
   [[nodiscard]] std::int32_t slots() const { return eager_slots() + kCapturedSteps; }
   [[nodiscard]] StreamState* state() const { return arena_->state(); }
   [[nodiscard]] StepSlot* step(std::int32_t slot) const { return arena_->step(slot); }
@@ -245,14 +257,14 @@ class CudaDevice final : public StreamDevice {
   void sum_in_stream_order(const StreamMessage& message, bool closes, cudaStream_t stream) {
     const bool captured = order_->capture().active;
     const cudaStream_t side = resources_->side_stream->get();
-    const cudaEvent_t encoded = event(captured ? 3 : 4);
+    const cudaEvent_t encoded = event(captured ? kEncodedInCapture : kEncoded);
     check(cudaEventRecord(encoded, stream), "cudaEventRecord");
     check(cudaStreamWaitEvent(side, encoded, 0), "cudaStreamWaitEvent");
     enqueue_(enqueue_user_, device_box(message.box).words, layout_.words(), side);
     launch_settle(await_task(closes ? message.slot : kOpenSlot, message.box), side);
     if (closes) check(cudaEventRecord(slot_done(message.slot), side), "cudaEventRecord");
     if (captured) return;
-    check(cudaEventRecord(event(2), side), "cudaEventRecord");
+    check(cudaEventRecord(event(kSideDone), side), "cudaEventRecord");
     side_used_ = true;
   }
 
