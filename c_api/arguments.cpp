@@ -90,13 +90,23 @@ void check_reserved(FieldName field, std::int64_t value) {
          shown(value));
 }
 
+// The driver's answer. What it refuses is told with the name of the argument.
+bool is_found_on_device(const Context& context, FieldName field, const void* data) {
+  try {
+    return context.is_device_memory(data);
+  } catch (const Error& error) {
+    if (error.status() != TOKAVG_ERR_ARGUMENT) throw;
+    fail(TOKAVG_ERR_ARGUMENT, "%s %s", field.text().c_str(), error.text().c_str());
+  }
+}
+
 bool is_on_device(const Context& context, FieldName field, const void* data, std::int32_t memory) {
   if (memory < TOKAVG_MEMORY_AUTO || memory > TOKAVG_MEMORY_CUDA) {
     fail(TOKAVG_ERR_ARGUMENT, "%s: memory is %d; it must be TOKAVG_MEMORY_AUTO, _HOST or _CUDA", field.text().c_str(),
          memory);
   }
   if (context.works_on_streams()) {
-    return memory == TOKAVG_MEMORY_CUDA || (memory == TOKAVG_MEMORY_AUTO && context.is_device_memory(data));
+    return memory == TOKAVG_MEMORY_CUDA || (memory == TOKAVG_MEMORY_AUTO && is_found_on_device(context, field, data));
   }
   if (memory != TOKAVG_MEMORY_CUDA) return false;
   if (find_device(TOKAVG_DEVICE_CUDA) == nullptr) {

@@ -7,12 +7,32 @@ find_path(TOKAVG_CUDA_INCLUDE cuda_runtime_api.h HINTS ENV CUDA_HOME ENV CUDA_PA
 find_path(TOKAVG_NCCL_INCLUDE nccl.h HINTS ${TOKAVG_CUDA_INCLUDE} ENV NCCL_HOME PATH_SUFFIXES include)
 mark_as_advanced(TOKAVG_CUDA_INCLUDE TOKAVG_NCCL_INCLUDE)
 
+# tokavg_look_at_toolkit(problem_out): why there can be no CUDA device, empty where it can. nvcc is asked before CMake tries it: there,
+# architectures that it does not know are a fatal error.
+set(TOKAVG_DEFAULT_ARCHITECTURES 80-real 90-real 100)
+function(tokavg_look_at_toolkit problem_out)
+    set(${problem_out} "" PARENT_SCOPE)
+    if(NOT CMAKE_CUDA_COMPILER)
+        set(${problem_out} "no CUDA compiler was found; install the CUDA toolkit (12.8 or later) or set CMAKE_CUDA_COMPILER" PARENT_SCOPE)
+        return()
+    endif()
+    execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE text ERROR_QUIET)
+    if(NOT text MATCHES "release ([0-9]+\\.[0-9]+)")
+        return()  # not nvcc
+    endif()
+    set(version ${CMAKE_MATCH_1})
+    set(found "${CMAKE_CUDA_COMPILER} is CUDA ${version}")
+    if(version VERSION_LESS 12.0)
+        set(${problem_out} "${found}; 12.8 or later is needed (12.0 with CMAKE_CUDA_ARCHITECTURES given)" PARENT_SCOPE)
+    elseif(version VERSION_LESS 12.8 AND "${CMAKE_CUDA_ARCHITECTURES}" MATCHES "^(${TOKAVG_DEFAULT_ARCHITECTURES})?$")
+        set(${problem_out} "${found}; the default architectures (${TOKAVG_DEFAULT_ARCHITECTURES}) need 12.8 or later: \
+set CMAKE_CUDA_ARCHITECTURES to those of your GPUs (80-real;90, say), or update the toolkit" PARENT_SCOPE)
+    endif()
+endfunction()
+
 set(TOKAVG_HAVE_CUDA FALSE)
 # nvcc does not know the sanitizers; there the kernels are tested by the emulator alone.
 if(TOKAVG_CUDA STREQUAL "ON" OR (TOKAVG_CUDA STREQUAL "AUTO" AND NOT TOKAVG_SANITIZE))
-    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-        set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100 CACHE STRING "GPUs to build for; the last also as PTX for later ones")
-    endif()
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND TOKAVG_CUDA_INCLUDE)
         find_program(TOKAVG_NVCC nvcc HINTS ${TOKAVG_CUDA_INCLUDE}/../bin)
         mark_as_advanced(TOKAVG_NVCC)
@@ -21,7 +41,16 @@ if(TOKAVG_CUDA STREQUAL "ON" OR (TOKAVG_CUDA STREQUAL "AUTO" AND NOT TOKAVG_SANI
         endif()
     endif()
     check_language(CUDA)
-    if(CMAKE_CUDA_COMPILER)
+    tokavg_look_at_toolkit(problem)
+    if(problem AND TOKAVG_CUDA STREQUAL "ON")
+        message(FATAL_ERROR "TOKAVG_CUDA=ON, but ${problem}")
+    elseif(problem AND CMAKE_CUDA_COMPILER)
+        message(NOTICE "tokavg: no CUDA device: ${problem}. TOKAVG_CUDA=OFF says that none is wanted.")
+    elseif(NOT problem)
+        if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+            set(CMAKE_CUDA_ARCHITECTURES ${TOKAVG_DEFAULT_ARCHITECTURES} CACHE STRING
+                "GPUs to build for; the last also as PTX for later ones")
+        endif()
         enable_language(CUDA)
         find_package(CUDAToolkit 12 REQUIRED)
         if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has it
@@ -32,8 +61,6 @@ if(TOKAVG_CUDA STREQUAL "ON" OR (TOKAVG_CUDA STREQUAL "AUTO" AND NOT TOKAVG_SANI
         set(CMAKE_CUDA_STANDARD_REQUIRED ON)
         set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
         set(TOKAVG_HAVE_CUDA TRUE)
-    elseif(TOKAVG_CUDA STREQUAL "ON")
-        message(FATAL_ERROR "TOKAVG_CUDA=ON, but no CUDA compiler was found; install the CUDA toolkit (12 or later) or set CMAKE_CUDA_COMPILER")
     endif()
 endif()
 

@@ -116,7 +116,7 @@ void Context::make_devices() {
   const bool may_serve = transport_->stream_sums() != nullptr || transport_->abort_from_any_thread();
   for (const DeviceFactory* factory : device_factories()) {
     if (factory->make_streams == nullptr) continue;
-    if (wanted == TOKAVG_DEVICE_AUTO && !(may_serve && factory->usable())) continue;
+    if (wanted == TOKAVG_DEVICE_AUTO && !(may_serve && factory->usable(options))) continue;
     streams_ = factory->make_streams(options);
     if (may_serve) return start_service();
     fail(TOKAVG_ERR_UNSUPPORTED,

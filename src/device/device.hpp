@@ -109,7 +109,7 @@ struct DeviceFactory {
   std::int32_t kind;                                              // TOKAVG_DEVICE_HOST, TOKAVG_DEVICE_CUDA
   std::unique_ptr<Device> (*make)(const DeviceOptions& options);  // nullptr: works on streams
   std::unique_ptr<StreamDevice> (*make_streams)(const DeviceOptions& options);  // nullptr: works on the host
-  bool (*usable)() noexcept;                                                    // on this machine, now
+  bool (*usable)(const DeviceOptions& options) noexcept;  // on this machine, now; what TOKAVG_DEVICE_AUTO asks
   std::string (*describe)();  // one JSON object; nullptr: not in this build, and make says which option builds it
 };
 

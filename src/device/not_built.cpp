@@ -17,6 +17,7 @@ std::unique_ptr<StreamDevice> refuse_cuda(const DeviceOptions& /*options*/) {
 }  // namespace
 
 extern const DeviceFactory kCuda;
-const DeviceFactory kCuda{"cuda", TOKAVG_DEVICE_CUDA, nullptr, refuse_cuda, []() noexcept { return false; }, nullptr};
+const DeviceFactory kCuda{
+    "cuda", TOKAVG_DEVICE_CUDA, nullptr, refuse_cuda, [](const DeviceOptions&) noexcept { return false; }, nullptr};
 
 }  // namespace tokavg::not_built

@@ -34,15 +34,18 @@ cudaError_t invalidate(Capture& capture, cudaError_t why) {
 }
 
 // Use of the legacy default stream would order it with the blocking streams of the device, captured ones too.
-cudaError_t check_default_stream(const Stream& stream) {
-  if (!stream.legacy()) return cudaSuccess;
+Capture* capture_of_blocking_stream(int device) {
   for (const std::shared_ptr<Capture>& capture : captures().active) {
     for (const Capture::Member& member : capture->members) {
-      const bool concerned = member.stream->blocking() && member.stream->device() == stream.device();
-      if (concerned) return invalidate(*capture, cudaErrorStreamCaptureImplicit);
+      if (member.stream->blocking() && member.stream->device() == device) return capture.get();
     }
   }
-  return cudaSuccess;
+  return nullptr;
+}
+
+cudaError_t check_default_stream(const Stream& stream) {
+  Capture* const capture = stream.legacy() ? capture_of_blocking_stream(stream.device()) : nullptr;
+  return capture == nullptr ? cudaSuccess : invalidate(*capture, cudaErrorStreamCaptureImplicit);
 }
 
 void close(Capture& capture) {
@@ -122,8 +125,8 @@ cudaError_t end_capture(const std::shared_ptr<Stream>& stream, std::shared_ptr<G
 
 cudaError_t capture_info(const Stream& stream, CaptureInfo* info) {
   const Locked locked(captures().lock);
-  const cudaError_t implicit = check_default_stream(stream);
-  if (implicit != cudaSuccess || stream.capture == nullptr) return implicit;
+  if (stream.legacy() && capture_of_blocking_stream(stream.device()) != nullptr) return cudaErrorStreamCaptureImplicit;
+  if (stream.capture == nullptr) return cudaSuccess;
   Capture& capture = *stream.capture;
   info->status = capture.invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
   info->id = capture.id;

@@ -48,6 +48,7 @@ struct CaptureInfo {
   unsigned long long id = 0;
   std::size_t dependencies = 0;
 };
+// Asking invalidates no capture, but has no answer for the default stream while a blocking stream is captured.
 cudaError_t capture_info(const Stream& stream, CaptureInfo* info);
 
 // If the stream is being captured, the work becomes a node, and `captured` true.

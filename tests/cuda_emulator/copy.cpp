@@ -69,10 +69,9 @@ cudaError_t submit_copy(const std::shared_ptr<Stream>& stream, Copy copy, bool* 
   *waits = copy.to_pageable;
   CaptureInfo info;
   if (copy.to_pageable || copy.from_pageable) {
-    const cudaError_t implicit = capture_info(*stream, &info);
-    if (implicit != cudaSuccess) return implicit;
+    const bool known = capture_info(*stream, &info) == cudaSuccess;
     // Its memory would have to stay what it is until the graph is replayed.
-    if (info.status != cudaStreamCaptureStatusNone) return check_host_wait(*stream);
+    if (!known || info.status != cudaStreamCaptureStatusNone) return check_host_wait(*stream);
   }
   if (!copy.from_pageable) return submit(stream, {[copy] { run_copy(copy); }});
   note_read(copy.from, copy.size);

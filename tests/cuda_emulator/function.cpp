@@ -76,3 +76,22 @@ extern "C" cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttrib
     return cudaSuccess;
   });
 }
+
+// Occupancy is not emulated: what can be launched at all runs once.
+extern "C" cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                                      const cudaLaunchConfig_t* config) {
+  using namespace cuda_emulator;
+  return api("cudaOccupancyMaxActiveClusters", [&] {
+    if (clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
+    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (config->dynamicSmemBytes > shared_memory_limit(function)) return cudaErrorInvalidValue;
+    unsigned cluster = 1;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      const cudaLaunchAttribute& attribute = config->attrs[i];
+      if (attribute.id == cudaLaunchAttributeClusterDimension) cluster = attribute.val.clusterDim.x;
+    }
+    if (settings().capability < 90 || cluster > cluster_limit(function)) return cudaErrorInvalidClusterSize;
+    *clusters = 1;
+    return cudaSuccess;
+  });
+}

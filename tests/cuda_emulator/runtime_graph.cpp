@@ -91,8 +91,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) 
     const std::shared_ptr<Stream> stream = find_stream(stream_handle);
     if (exec == nullptr || stream == nullptr) return cudaErrorInvalidResourceHandle;
     CaptureInfo info;
-    const cudaError_t implicit = capture_info(*stream, &info);
-    if (implicit != cudaSuccess) return implicit;
+    if (capture_info(*stream, &info) != cudaSuccess) return check_host_wait(*stream);
     // A graph inside a graph: CUDA can, this cannot.
     if (info.status != cudaStreamCaptureStatusNone) return cudaErrorNotSupported;
     enqueue(stream, std::function<void()>([&] { exec->launch(stream); }));

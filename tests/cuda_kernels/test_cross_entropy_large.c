@@ -72,10 +72,31 @@ static void the_path_is_chosen(void **state) {
 #endif
 }
 
+/* Of 16 blocks, more than every GPU has room for. */
+static void the_driver_is_asked_once(void **state) {
+  (void)state;
+#ifdef TOKAVG_CUDA_EMULATOR
+  if (!kernels_can(KERNELS_CLUSTERS, 1000, TOKAVG_DTYPE_F32)) skip();
+  uint64_t random = 3;
+  /* The larger one again, after the smaller: what it may use is not what the smaller one needed. */
+  const int64_t vocabs[] = {200003, 140003, 200003};
+  for (int i = 0; i < 3; ++i) {
+    batch_t batch = batch_make(LOGITS_NORMAL_1, TOKAVG_DTYPE_F32, 1, vocabs[i], 0, &random);
+    cuda_emulator_reset();
+    simd_results_t got = rows_run(&batch.rows, KERNELS_CHOSEN);
+    assert_int_equal(cuda_emulator_calls("cross_entropy_cluster_kernel"), 1);
+    assert_int_equal(cuda_emulator_calls("cudaOccupancyMaxActiveClusters"), i < 2 ? 1 : 0);
+    simd_free(&got);
+    batch_free(&batch);
+  }
+#endif
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(large_vocabularies),
       cmocka_unit_test(the_path_is_chosen),
+      cmocka_unit_test(the_driver_is_asked_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,9 @@ import tempfile
 from support import expect, run
 
 SMI = "#!/bin/sh\necho 'Emulated GPU, 1.2.3, 9.0, 1024, 1000'\n"
-PARTS = ("streams", "kernels", "large", "bench", "sanitizer")
-STEPS = ["streams", "kernels.count", "large.count", "large.scale", "bench", "sanitizer.memcheck.bench"]
+PARTS = ("bad_weights", "refusals", "streams", "kernels", "large", "bench", "sanitizer")
+STEPS = ["bad_weights", "refusals", "streams", "kernels.count", "large.count", "large.scale", "bench", "sanitizer.memcheck.bench",
+         "sanitizer.synccheck.bench"]
 SANITIZER = "#!/bin/sh\necho ran\ncase $2 in racecheck) exit 99;; esac\n"  # finds a race
 
 

@@ -3,7 +3,8 @@
 from . import machine
 from .runner import Step
 
-PARTS = ("contract", "gradients", "graph", "late_peer", "streams", "kernels", "large", "bench", "peers", "mpi", "sanitizer")
+PARTS = ("contract", "bad_weights", "gradients", "graph", "late_peer", "refusals", "streams", "kernels", "large", "bench", "peers",
+         "mpi", "sanitizer")
 CASES = "tests/data/contract.jsonl"
 SANITIZER_FOUND = 99  # our choice of exit code
 
@@ -43,7 +44,7 @@ def _contract(plan):
 
 
 def _programs(plan):
-    for name in ("gradients", "graph", "late_peer", "streams"):
+    for name in ("bad_weights", "gradients", "graph", "late_peer", "refusals", "streams"):
         yield Step(name, [plan.program(f"cuda_{name}")], 60)
 
 
@@ -109,7 +110,8 @@ def _sanitizer(plan):
     # Kernels that wait for another rank must not be held up one by one, so one rank alone.
     programs = {"memcheck": {"bench": [bench, *tiny], "streams": [plan.program("cuda_streams")],
                              "contract": [plan.program("cuda_runner"), "self", CASES]},
-                "racecheck": {"bench": [bench, *tiny]}}
+                "racecheck": {"bench": [bench, *tiny]},
+                "synccheck": {"bench": [bench, *tiny]}}
     if plan.quick:
         programs = {check: {"bench": [bench, *tiny]} for check in programs}
     for check, commands in programs.items():

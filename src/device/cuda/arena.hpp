@@ -11,7 +11,7 @@
 // What lies where in the two blocks of memory of a context.
 namespace tokavg::cuda {
 
-struct Shape {
+struct ArenaShape {
   MessageLayout layout;
   std::int32_t slots = 0;
   std::int32_t boxes = 0;
@@ -37,7 +37,7 @@ struct Shape {
 
 class Arena {
  public:
-  Arena(const Shape& shape, const Memory& device, const Memory& mapped)
+  Arena(const ArenaShape& shape, const Memory& device, const Memory& mapped)
       : shape_(shape),
         device_(bytes(device.on_device())),
         mapped_(bytes(mapped.on_device())),
@@ -74,7 +74,7 @@ class Arena {
     return reinterpret_cast<std::uint64_t*>(box + sizeof(MessageHeader));
   }
 
-  const Shape shape_;
+  const ArenaShape shape_;
   std::byte* const device_;
   std::byte* const mapped_;
   std::byte* const host_;

@@ -2,6 +2,7 @@
 // A row in the shared memory of a cluster, a chunk a block. The chunk arrives in pieces and is summed as it comes; the
 // blocks tell each other their sums and write their part of the gradient from what they hold.
 #include "device/cuda/chunk_copy.hpp"
+#include "device/cuda/cluster_fit.hpp"
 #include "device/cuda/cross_entropy_gradient.hpp"
 #include "device/cuda/cross_entropy_launch.hpp"
 
@@ -147,20 +148,16 @@ LaunchShape shape_of(const RowsTask& task) {
           .cluster = chunks};
 }
 
-template <typename Kernel>
-void allow_shape(Kernel kernel, const LaunchShape& shape) {
-  allow(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
-  if (shape.cluster > kPortableCluster) allow(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+template <typename Stored, typename CapKind>
+const void* address_of_kernel() {
+  return reinterpret_cast<const void*>(cluster_kernel<Stored, CapKind>);
 }
 
 struct CanCluster {
   template <typename Stored, typename CapKind>
   static bool run(const RowsTask& task) {
     const LaunchShape shape = shape_of(task);
-    if (shape.cluster <= kPortableCluster) return true;
-    const auto kernel = cluster_kernel<Stored, CapKind>;
-    allow_shape(kernel, shape);
-    return clusters_at_once(kernel, shape) > 0;
+    return shape.cluster <= kPortableCluster || cluster_fits(address_of_kernel<Stored, CapKind>(), shape);
   }
 };
 
@@ -168,9 +165,8 @@ struct LaunchClusters {
   template <typename Stored, typename CapKind>
   static void run(const RowsTask& task, cudaStream_t stream) {
     const LaunchShape shape = shape_of(task);
-    const auto kernel = cluster_kernel<Stored, CapKind>;
-    allow_shape(kernel, shape);
-    launch("cross_entropy_cluster_kernel", shape, stream, kernel, task);
+    allow_shape(address_of_kernel<Stored, CapKind>(), shape);
+    launch("cross_entropy_cluster_kernel", shape, stream, cluster_kernel<Stored, CapKind>, task);
   }
 };
 

@@ -11,42 +11,12 @@
 // What the launches of rows of logits have in common.
 namespace tokavg::cuda {
 
-inline constexpr unsigned kPortableCluster = 8;  // larger ones must be allowed
-
 // Many more than run at once, so that they can be handed out as processors become free.
 inline unsigned blocks_for_rows(std::int64_t rows, unsigned blocks_of_row) {
   constexpr int kOfProcessor = 96;
   const auto blocks = static_cast<std::int64_t>(attribute(cudaDevAttrMultiProcessorCount)) * kOfProcessor;
   const std::int64_t most = std::max<std::int64_t>(1, blocks / blocks_of_row);
   return static_cast<unsigned>(std::min(rows, most));
-}
-
-template <typename... Parameters>
-void allow(void (*kernel)(Parameters...), cudaFuncAttribute what, int value) {
-  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), what, value), "cudaFuncSetAttribute");
-}
-
-// How many such clusters run at once: none where a GPU, or the slice of one that we have, has no group of so many
-// processors.
-template <typename... Parameters>
-int clusters_at_once([[maybe_unused]] void (*kernel)(Parameters...), [[maybe_unused]] const LaunchShape& shape) {
-#ifdef TOKAVG_CUDA_EMULATOR
-  return 1;
-#else
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {shape.cluster, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(shape.cluster);
-  config.blockDim = dim3(shape.threads);
-  config.dynamicSmemBytes = shape.shared_bytes;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
-  int clusters = 0;
-  if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) == cudaSuccess) return clusters;
-  static_cast<void>(cudaGetLastError());
-  return 0;
-#endif
 }
 
 // Call::run<Stored, CapKind>(task, more...) for the types of a task.

@@ -3,12 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "base/cuda/current.hpp"
 #include "base/error.hpp"
 #include "device/cuda/arena.hpp"
-#include "device/cuda/current.hpp"
 #include "device/cuda/kernels.hpp"
 #include "device/cuda/open_cells.hpp"
 #include "device/cuda/order.hpp"
+#include "device/cuda/processor.hpp"
 #include "device/cuda/resources.hpp"
 #include "device/cuda/state.hpp"
 #include "device/device.hpp"
@@ -18,39 +19,38 @@ namespace tokavg::cuda {
 namespace {
 
 constexpr std::int32_t kCapturedSteps = 16;
+constexpr int kLeastMajor = 8;  // of the compute capability
 
-int attribute(cudaDeviceAttr which, int device) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
-  return value;
-}
+// The events of a context.
+enum EventIndex : std::size_t {
+  kOrder,           // the latest call
+  kOrderInCapture,  // the same inside a capture
+  kSideDone,        // the latest sum in stream order
+  kEncoded,         // a message that is to be summed in stream order
+  kEncodedInCapture,
+  kSlotsDone,  // from here on one a slot: its sums are there
+};
 
 class CudaDevice final : public StreamDevice {
  public:
   CudaDevice(int device, const DeviceOptions& options)
       : layout_{options.terms, options.in_flight}, resources_(std::make_unique<Resources>(device)) {
-    free_what_is_unused();
     const OutsideCapture outside;
     Resources& r = *resources_;
     r.own_stream = std::make_unique<OwnStream>();
-    for (std::int32_t i = 0; i < 5 + slots(); ++i) r.events.emplace_back();
-    const Shape shape{layout_, slots(), eager_boxes() + kCapturedSteps};
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(kSlotsDone) + slots(); ++i) r.events.emplace_back();
+    const ArenaShape shape{layout_, slots(), eager_boxes() + kCapturedSteps};
     r.device_memory = std::make_unique<Memory>(Memory::Kind::kDevice, shape.device_bytes(), r.own_stream->get());
     r.mapped_memory = std::make_unique<Memory>(Memory::Kind::kMapped, shape.mapped_bytes(), r.own_stream->get());
     arena_.emplace(shape, *r.device_memory, *r.mapped_memory);
-    order_.emplace(event(0), event(1));
+    order_.emplace(event(kOrder), event(kOrderInCapture));
   }
 
   ~CudaDevice() override {
-    // When the rest of its graph has run nobody can know: the memory stays until the process ends.
-    if (replaying()) {
-      static_cast<void>(resources_.release());
-      return;
-    }
     std::vector<cudaEvent_t> last_uses;
-    if (order_->used()) last_uses.push_back(event(0));
-    if (side_used_) last_uses.push_back(event(2));
-    free_when_unused(std::move(resources_), last_uses);
+    if (order_->used()) last_uses.push_back(event(kOrder));
+    if (side_used_) last_uses.push_back(event(kSideDone));
+    free_when_unused(std::move(resources_), last_uses, replaying());
   }
 
   void agree(const StreamRule& rule) override { rule_ = rule; }
@@ -63,9 +63,21 @@ class CudaDevice final : public StreamDevice {
   [[nodiscard]] bool owns(const void* pointer) const override {
     cudaPointerAttributes attributes{};
     check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+    if (attributes.type == cudaMemoryTypeDevice && attributes.device != resources_->device) {
+      fail(
+          TOKAVG_ERR_ARGUMENT,
+          "is memory of GPU %d, but this context works on GPU %d (config.device_index); copy the array there, or use a "
+          "context on GPU %d",
+          attributes.device, resources_->device, attributes.device);
+    }
     return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
   }
-  [[nodiscard]] bool capturing(Stream stream) override { return Order::capture_of(to_cuda(stream)).active; }
+  [[nodiscard]] bool capturing(Stream stream) override {
+    CurrentDevice current(resources_->device);  // whose default stream NULL is
+    const bool active = Order::capture_of(to_cuda(stream)).active;
+    current.restore();
+    return active;
+  }
 
   void check_open(Stream stream) override { check_open(Order::capture_of(to_cuda(stream))); }
 
@@ -177,7 +189,9 @@ class CudaDevice final : public StreamDevice {
 
   static cudaStream_t to_cuda(Stream stream) { return static_cast<cudaStream_t>(stream); }
   [[nodiscard]] cudaEvent_t event(std::size_t index) const { return resources_->events[index].get(); }
-  [[nodiscard]] cudaEvent_t slot_done(std::int32_t slot) const { return event(5 + static_cast<std::size_t>(slot)); }
+  [[nodiscard]] cudaEvent_t slot_done(std::int32_t slot) const {
+    return event(kSlotsDone + static_cast<std::size_t>(slot));
+  }
   [[nodiscard]] std::int32_t slots() const { return eager_slots() + kCapturedSteps; }
   [[nodiscard]] StreamState* state() const { return arena_->state(); }
   [[nodiscard]] StepSlot* step(std::int32_t slot) const { return arena_->step(slot); }
@@ -196,9 +210,15 @@ class CudaDevice final : public StreamDevice {
   void enqueue(Stream stream, Body&& body) {
     CurrentDevice current(resources_->device);
     const cudaStream_t s = to_cuda(stream);
-    order_->enter(s);
-    body(s);
-    order_->leave(s);
+    try {
+      order_->enter(s);
+      body(s);
+      order_->leave(s);
+    } catch (const Error& error) {
+      // Half of it may be on the stream already, and cannot be tried again: that ends the context, as MEMORY does not.
+      if (error.status() != TOKAVG_ERR_MEMORY) throw;
+      fail(TOKAVG_ERR_DEVICE, "%s", error.text().c_str());
+    }
     current.restore();
   }
 
@@ -268,14 +288,14 @@ class CudaDevice final : public StreamDevice {
   void sum_in_stream_order(const StreamMessage& message, bool closes, cudaStream_t stream) {
     const bool captured = order_->capture().active;
     const cudaStream_t side = side_;
-    const cudaEvent_t encoded = event(captured ? 3 : 4);
+    const cudaEvent_t encoded = event(captured ? kEncodedInCapture : kEncoded);
     check(cudaEventRecord(encoded, stream), "cudaEventRecord");
     check(cudaStreamWaitEvent(side, encoded, 0), "cudaStreamWaitEvent");
     enqueue_(enqueue_user_, device_box(message.box).words, layout_.words(), side);
     launch_settle(await_task(closes ? message.slot : kOpenSlot, message.box), side);
     if (closes) check(cudaEventRecord(slot_done(message.slot), side), "cudaEventRecord");
     if (captured) return;
-    check(cudaEventRecord(event(2), side), "cudaEventRecord");
+    check(cudaEventRecord(event(kSideDone), side), "cudaEventRecord");
     side_used_ = true;
   }
 
@@ -308,9 +328,11 @@ std::unique_ptr<StreamDevice> make_cuda(const DeviceOptions& options) {
     fail(TOKAVG_ERR_CONFIG, "config.device_index is %d; there are %d devices, 0 to %d", device, count, count - 1);
   }
   const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
-  if (major < 8) {
-    fail(TOKAVG_ERR_UNSUPPORTED, "config.device_index: device %d has compute capability %d; 8.0 is the least", device,
-         major);
+  if (major < kLeastMajor) {
+    fail(TOKAVG_ERR_UNSUPPORTED,
+         "config.device_index: device %d has compute capability %d.%d; %d.0 is the least; use another device, or "
+         "TOKAVG_DEVICE_HOST",
+         device, major, attribute(cudaDevAttrComputeCapabilityMinor, device), kLeastMajor);
   }
   CurrentDevice current(device);
   auto made = std::make_unique<CudaDevice>(device, options);
@@ -318,11 +340,19 @@ std::unique_ptr<StreamDevice> make_cuda(const DeviceOptions& options) {
   return made;
 }
 
-bool is_usable() noexcept {
+// A device_index that means no device is left for make_cuda to refuse.
+bool is_usable(const DeviceOptions& options) noexcept {
   int count = 0;
-  const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  if (!found) static_cast<void>(cudaGetLastError());
-  return found;
+  int device = options.device_index;
+  bool usable = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  if (usable && device < 0) usable = cudaGetDevice(&device) == cudaSuccess;
+  if (usable && device < count) {
+    int major = 0;
+    usable = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+             major >= kLeastMajor;
+  }
+  if (!usable) static_cast<void>(cudaGetLastError());
+  return usable;
 }
 
 std::string describe_factory() {

@@ -12,6 +12,7 @@ __global__ void give_back_kernel(TermCell* scratch, TermCell* target, const doub
   *scratch = TermCell{};
   const FixedSum sum = sum_of(call.losses);
   target->bad_labels += call.bad_labels;
+  target->bad_weights += call.bad_weights;
   target->loss_tokens += call.loss_tokens;
   target->nonfinite += call.nonfinite;
   add(sum, target->losses);

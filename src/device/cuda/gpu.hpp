@@ -3,10 +3,10 @@
 
 #include <cuda_runtime.h>
 
-#include <cstddef>
 #include <cstdint>
 
-#include "device/cuda/check.hpp"
+#include "base/cuda/check.hpp"
+#include "device/cuda/launch_shape.hpp"
 
 #ifdef TOKAVG_CUDA_EMULATOR
 #include "cuda_emulator/device_code.hpp"
@@ -18,38 +18,18 @@
 // that is not plain CUDA C++: no <<<>>>, no PTX of their own, no `extern __shared__`.
 namespace tokavg::cuda {
 
-struct LaunchShape {
-  unsigned blocks = 1;
-  unsigned threads = 1;          // of a block
-  std::size_t shared_bytes = 0;  // dynamic, of a block
-  unsigned cluster = 1;          // blocks of a cluster; divides `blocks`
-};
-
 // Enqueues a kernel. `name` is for texts, and by it the emulator makes a launch fail.
 template <typename... Parameters, typename... Arguments>
 void launch(const char* name, const LaunchShape& shape, cudaStream_t stream, void (*kernel)(Parameters...),
             Arguments... arguments) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(shape.blocks);
-  config.blockDim = dim3(shape.threads);
-  config.dynamicSmemBytes = shape.shared_bytes;
-  config.stream = stream;
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = shape.cluster;
-  cluster.val.clusterDim.y = 1;
-  cluster.val.clusterDim.z = 1;
-  if (shape.cluster > 1) {
-    config.attrs = &cluster;
-    config.numAttrs = 1;
-  }
+  const LaunchConfig config(shape, stream);
 #ifdef TOKAVG_CUDA_EMULATOR
   const auto* function = reinterpret_cast<const void*>(kernel);  // whose limits the shape is held against
   check(cuda_emulator::launch(
-            name, config, [=] { kernel(static_cast<Parameters>(arguments)...); }, function),
+            name, config.get(), [=] { kernel(static_cast<Parameters>(arguments)...); }, function),
         name);
 #else
-  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
+  check(cudaLaunchKernelEx(&config.get(), kernel, static_cast<Parameters>(arguments)...), name);
 #endif
 }
 

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "device/cuda/check.hpp"
+#include "base/cuda/check.hpp"
 
 namespace tokavg::cuda {
 
@@ -23,8 +23,14 @@ class Order {
   static Capture capture_of(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     Capture capture;
-    check(cudaStreamGetCaptureInfo(stream, &status, &capture.id, nullptr, nullptr, nullptr, nullptr),
-          "cudaStreamGetCaptureInfo");
+    const cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, &capture.id);
+    if (error == cudaErrorStreamCaptureImplicit) {
+      static_cast<void>(cudaGetLastError());
+      fail(TOKAVG_ERR_STATE,
+           "the stream of this call is NULL, the legacy default stream, and a stream that waits for it is being "
+           "captured; pass the captured stream, or capture one that was made with cudaStreamNonBlocking");
+    }
+    check(error, "cudaStreamGetCaptureInfo");
     if (status == cudaStreamCaptureStatusInvalidated) {
       fail(TOKAVG_ERR_STATE, "the capture of this stream was invalidated by an earlier call; end it and begin anew");
     }

@@ -6,22 +6,25 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "device/cuda/check.hpp"
+#include "base/cuda/check.hpp"
 
 #ifndef __launch_bounds__  // only nvcc knows it
 #define __launch_bounds__(...)
 #endif
 
-// The current device, and launches that fit it.
+// What a device is, and launches that fit it.
 namespace tokavg::cuda {
 
 // Cheap: the runtime keeps them.
-inline int attribute(cudaDeviceAttr which) {
-  int device = 0;
+inline int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
   return value;
+}
+inline int attribute(cudaDeviceAttr which) {  // of the current device
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return attribute(which, device);
 }
 
 // So many that each has `per_block` of the `work`, but no more than the processors run at once.

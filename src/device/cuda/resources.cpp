@@ -2,28 +2,15 @@
 #include "device/cuda/resources.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <mutex>
-#include <new>
+#include <thread>
 
-#include "device/cuda/current.hpp"
+#include "base/cuda/check.hpp"
+#include "base/cuda/current.hpp"
+#include "base/errand.hpp"
 
 namespace tokavg::cuda {
-
-Event::Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
-
-Event::~Event() {
-  if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
-}
-
-OwnStream::OwnStream() {
-  int least = 0;
-  int greatest = 0;
-  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
-}
-
-OwnStream::~OwnStream() { static_cast<void>(cudaStreamDestroy(stream_)); }
 
 Memory::Memory(Kind kind, std::size_t bytes, cudaStream_t stream) : kind_(kind) {
   if (kind == Kind::kDevice) {
@@ -49,55 +36,35 @@ Memory::~Memory() { static_cast<void>(kind_ == Kind::kDevice ? cudaFree(device_)
 
 namespace {
 
-struct Unused {
-  std::unique_ptr<Resources> resources;
-  std::vector<cudaEvent_t> last_uses;  // among the resources' own events
-
-  [[nodiscard]] bool in_use() const noexcept {
-    return std::any_of(last_uses.begin(), last_uses.end(),
-                       [](cudaEvent_t event) { return cudaEventQuery(event) == cudaErrorNotReady; });
-  }
-};
-
-// Never destroyed: at the end of a process the driver may be gone before.
-struct Aside {
-  std::mutex mutex;
-  std::vector<Unused> list;
-};
-
-Aside& aside() {
-  static auto* instance = new Aside;  // NOLINT(cppcoreguidelines-owning-memory)
-  return *instance;
+bool in_use(const std::vector<cudaEvent_t>& last_uses) {
+  return std::any_of(last_uses.begin(), last_uses.end(),
+                     [](cudaEvent_t event) { return cudaEventQuery(event) == cudaErrorNotReady; });
 }
 
-// False where the device cannot be made current: then a later call may succeed.
-bool destroy(Unused& unused) noexcept {
-  try {
-    const CurrentDevice current(unused.resources->device);
-    unused.resources.reset();
-    return true;
-  } catch (...) {
-    return false;
+// In a thread of an errand, which has no device yet. Of a GPU that has gone there is nothing left to be freed, and when
+// the process ends the driver frees it all.
+void free_here(Resources* resources, const std::vector<cudaEvent_t>& last_uses, bool replaying) {
+  const OutsideCapture outside;
+  if (cudaSetDevice(resources->device) != cudaSuccess) return;
+  while (in_use(last_uses)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (Errand::process_ends()) return;
   }
+  // When the rest of a graph has run no event tells.
+  if (replaying && cudaDeviceSynchronize() != cudaSuccess) return;
+  const std::unique_ptr<Resources> freed(resources);
 }
 
 }  // namespace
 
-void free_what_is_unused() noexcept {
-  const OutsideCapture outside;
-  const std::lock_guard lock(aside().mutex);
-  std::erase_if(aside().list, [](Unused& unused) { return !unused.in_use() && destroy(unused); });
-  static_cast<void>(cudaGetLastError());
-}
-
-void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses) noexcept {
+void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses,
+                      bool replaying) noexcept {
+  Resources* owned = resources.release();
   try {
-    const std::lock_guard lock(aside().mutex);
-    aside().list.push_back({std::move(resources), last_uses});
-  } catch (const std::bad_alloc&) {
-    return;  // then it stays
+    Errand([owned, last_uses, replaying] { free_here(owned, last_uses, replaying); });
+  } catch (...) {
+    // No thread: it stays until the process ends.
   }
-  free_what_is_unused();
 }
 
 }  // namespace tokavg::cuda

@@ -7,36 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/cuda/event.hpp"
+#include "base/cuda/own_stream.hpp"
+
 // What a context owns on a GPU.
 namespace tokavg::cuda {
-
-// An event without a time, for ordering.
-class Event {
- public:
-  Event();
-  ~Event();
-  Event(Event&& other) noexcept : event_(other.event_) { other.event_ = nullptr; }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  Event& operator=(Event&&) = delete;
-  [[nodiscard]] cudaEvent_t get() const noexcept { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
-// A stream that does not wait for the legacy default stream; its few small kernels go before others.
-class OwnStream {
- public:
-  OwnStream();
-  ~OwnStream();
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-  [[nodiscard]] cudaStream_t get() const noexcept { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 // Memory, all zero when the constructor returns: cudaMemset alone is ordered before no stream but the legacy one.
 class Memory {
@@ -55,19 +30,21 @@ class Memory {
   void* device_ = nullptr;
 };
 
-// All that must outlive the kernels that use it. Freeing memory would wait for the whole GPU, and a context is freed
-// without waiting: what is still in use is put aside, and freed when another context is made or freed.
+// All that must outlive the kernels that use it.
 struct Resources {
   explicit Resources(int which) : device(which) {}
 
   int device;
   std::unique_ptr<OwnStream> own_stream;  // messages nobody's stream asks for
-  std::unique_ptr<Memory> device_memory;
   std::unique_ptr<Memory> mapped_memory;
+  std::unique_ptr<Memory> device_memory;  // goes before the mapped: freeing it waits for kernels that use either
   std::vector<Event> events;
 };
 
-void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses) noexcept;
-void free_what_is_unused() noexcept;
+// Never waits: freeing memory would, for all that the GPU is doing, and a rank that waits there keeps the others from
+// what that GPU is perhaps waiting for. So it is done in an errand, after the `last_uses`, events of the resources.
+// replaying: a graph may use them still, so it waits for the whole GPU.
+void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses,
+                      bool replaying) noexcept;
 
 }  // namespace tokavg::cuda

@@ -12,10 +12,10 @@ namespace tokavg::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr int kBlocksAtOnce = 8;  // of a processor
-constexpr int kInFlight = 4;      // loads of 16 bytes
-constexpr std::int64_t kChunkBytes = std::int64_t{1} << 16;
-constexpr int kMostArrays = 160;  // of a launch
+constexpr int kBlocksAtOnce = 8;                              // of a processor
+constexpr int kInFlight = 4;                                  // loads of 16 bytes
+constexpr std::int64_t kBytesAtOnce = std::int64_t{1} << 16;  // of a block
+constexpr int kMostArrays = 160;                              // of a launch
 
 // Arrays in chunks of equal size, so that each block has as much to do as the next, whatever the arrays' sizes.
 struct ChunkTable {
@@ -79,7 +79,7 @@ __device__ void scale_run(Stored* data, std::int64_t count, double factor) {
 
 template <typename Stored>
 __device__ void scale_chunk(const ChunkTable& table, int array, std::int64_t chunk, double factor) {
-  constexpr std::int64_t kElements = kChunkBytes / static_cast<std::int64_t>(sizeof(Stored));
+  constexpr std::int64_t kElements = kBytesAtOnce / static_cast<std::int64_t>(sizeof(Stored));
   const std::int64_t begin = (chunk - table.first_chunk[array]) * kElements;
   scale_run(static_cast<Stored*>(table.data[array]) + begin, std::min(kElements, table.count[array] - begin), factor);
 }
@@ -119,7 +119,7 @@ std::int64_t size_of(std::int32_t dtype) {
 }
 
 void add(const ScaleArray& array, ChunkTable& table) {
-  const std::int64_t elements = kChunkBytes / size_of(array.dtype);
+  const std::int64_t elements = kBytesAtOnce / size_of(array.dtype);
   const int i = table.arrays++;
   table.first_chunk[i] = table.chunks;
   table.count[i] = array.count;

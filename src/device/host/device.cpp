@@ -46,7 +46,8 @@ std::string describe_factory() { return describe_host(choose_simd("auto").name, 
 }  // namespace
 
 extern const DeviceFactory kFactory;
-const DeviceFactory kFactory{"host",          TOKAVG_DEVICE_HOST, make_host, nullptr, []() noexcept { return true; },
-                             describe_factory};
+const DeviceFactory kFactory{
+    "host",          TOKAVG_DEVICE_HOST, make_host, nullptr, [](const DeviceOptions&) noexcept { return true; },
+    describe_factory};
 
 }  // namespace tokavg::host

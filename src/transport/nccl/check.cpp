@@ -7,15 +7,6 @@
 
 namespace tokavg::nccl {
 
-void check(cudaError_t result, const char* call) {
-  if (result == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // told here: the caller's next look at it is not to find our error
-  const bool no_gpu = result == cudaErrorInsufficientDriver || result == cudaErrorNoDevice;
-  fail(result == cudaErrorMemoryAllocation ? TOKAVG_ERR_MEMORY : TOKAVG_ERR_DEVICE, "%s failed: %s (%s)%s", call,
-       cudaGetErrorString(result), cudaGetErrorName(result),
-       no_gpu ? "; NCCL needs an NVIDIA GPU and a driver for it" : "");
-}
-
 void check(const Library& library, ncclResult_t result, const char* call) {
   if (result == ncclSuccess) return;
   // Of the whole process, so perhaps of another call; better than nothing.

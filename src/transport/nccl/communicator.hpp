@@ -11,7 +11,8 @@
 #include <memory>
 #include <mutex>
 
-#include "transport/nccl/errand.hpp"
+#include "base/errand.hpp"
+#include "transport/nccl/deadline.hpp"
 #include "transport/nccl/library.hpp"
 
 namespace tokavg::nccl {

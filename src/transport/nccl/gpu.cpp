@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/nccl/gpu.hpp"
 
+#include <cuda_runtime_api.h>
+
 #include <cstring>
 
 #include "base/error.hpp"
 #include "transport/nccl/check.hpp"
 
 namespace tokavg::nccl {
-
-OnGpu::OnGpu(int device) {
-  check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
-  try {
-    check(cudaGetDevice(&before_), "cudaGetDevice");
-    if (before_ == device) return;
-    check(cudaSetDevice(device), "cudaSetDevice");
-    changed_ = true;
-  } catch (...) {
-    give_back();
-    throw;
-  }
-}
-
-OnGpu::~OnGpu() { give_back(); }
-
-void OnGpu::give_back() noexcept {
-  if (changed_) static_cast<void>(cudaSetDevice(before_));
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_));
-}
 
 int choose_gpu(std::int32_t device_index) {
   if (device_index < 0) {
@@ -41,31 +23,6 @@ int choose_gpu(std::int32_t device_index) {
          count - 1);
   }
   return device_index;
-}
-
-Stream::Stream() {
-  int least = 0;
-  int greatest = 0;
-  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
-}
-
-Stream::~Stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
-
-Event::Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
-
-Event::~Event() {
-  if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
-}
-
-bool Event::happened() const {
-  const cudaError_t result = cudaEventQuery(event_);
-  if (result == cudaErrorNotReady) {
-    static_cast<void>(cudaGetLastError());
-    return false;
-  }
-  check(result, "cudaEventQuery");
-  return true;
 }
 
 Words::Words(std::size_t n_words) {

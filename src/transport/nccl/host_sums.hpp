@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cuda/own_stream.hpp"
 #include "transport/nccl/communicator.hpp"
 #include "transport/nccl/gpu.hpp"
 #include "transport/transport.hpp"
@@ -56,7 +57,7 @@ class HostSums : public std::enable_shared_from_this<HostSums> {
   };
   struct Belongings {
     explicit Belongings(std::size_t slot_words);
-    Stream stream;
+    cuda::OwnStream stream;
     Words words;
     std::vector<Slot> slots;
   };

@@ -10,8 +10,9 @@
 #include <optional>
 #include <span>
 
+#include "base/errand.hpp"
 #include "base/error.hpp"
-#include "transport/nccl/errand.hpp"
+#include "transport/nccl/deadline.hpp"
 #include "transport/nccl/host_sums.hpp"
 #include "transport/transport.hpp"
 

@@ -243,6 +243,10 @@ void default_stream() {
   CUDA(cudaStreamCreateWithFlags(&blocking, cudaStreamDefault));
   cudaGraph_t graph = nullptr;
   CUDA(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  EXPECT_CUDA(cudaErrorStreamCaptureImplicit, cudaStreamIsCapturing(nullptr, &status));
+  CUDA(cudaStreamIsCapturing(blocking, &status));
+  CHECK(status == cudaStreamCaptureStatusActive);
   EXPECT_CUDA(cudaErrorStreamCaptureImplicit, cudaMemsetAsync(stand.arrays[0], 0, 4, nullptr));
   EXPECT_CUDA(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(blocking, &graph));
   CUDA(cudaStreamDestroy(blocking));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "device/cuda/check.hpp"
+#include <cuda_runtime_api.h>
+
+#include "base/cuda/check.hpp"
 
 namespace tokavg::cuda {
 
@@ -34,7 +36,7 @@ class CurrentDevice {
 // captured just now.
 class OutsideCapture {
  public:
-  OutsideCapture() noexcept { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  OutsideCapture() { check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode"); }
   ~OutsideCapture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
   OutsideCapture(const OutsideCapture&) = delete;
   OutsideCapture& operator=(const OutsideCapture&) = delete;

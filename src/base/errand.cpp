@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/nccl/errand.hpp"
+#include "base/errand.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -13,7 +14,7 @@
 #include "base/error.hpp"
 #include "base/signals_blocked.hpp"
 
-namespace tokavg::nccl {
+namespace tokavg {
 namespace {
 
 // How many errands are under way. Never destroyed: they may outlive static objects.
@@ -21,6 +22,7 @@ struct Census {
   std::mutex mutex;
   std::condition_variable changed;
   int under_way = 0;
+  std::atomic<bool> closed = false;
 };
 
 Census& census() {
@@ -32,6 +34,7 @@ Census& census() {
 void wait_at_exit() {
   std::unique_lock lock(census().mutex);
   census().changed.wait_for(lock, std::chrono::seconds(1), [] { return census().under_way == 0; });
+  census().closed = true;
 }
 
 void sign_out() {
@@ -84,11 +87,13 @@ Errand::Errand(std::function<void()> body) : state_(std::make_shared<State>()) {
   }
 }
 
-bool Errand::done_by(Clock::time_point end) {
+bool Errand::done_by(std::chrono::steady_clock::time_point end) {
   std::unique_lock lock(state_->mutex);
   if (!state_->changed.wait_until(lock, end, [this] { return state_->done; })) return false;
   if (state_->failure) throw Error(*state_->failure);
   return true;
 }
 
-}  // namespace tokavg::nccl
+bool Errand::process_ends() noexcept { return census().closed; }
+
+}  // namespace tokavg

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// refusals: what a context on a GPU cannot do, is told how to do otherwise, and survives.
+#include "contract/team.hpp"
+#include "cuda/checks.hpp"
+#include "cuda/gpu.hpp"
+
+using namespace cuda_test;
+
+namespace {
+
+class Context {
+ public:
+  explicit Context(Checks& checks) : checks_(checks) {
+    tokavg_config_t config;
+    tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
+    config.comm_kind = TOKAVG_COMM_SELF;
+    config.gradient_reduction = TOKAVG_GRADIENT_SUM;
+    config.device = TOKAVG_DEVICE_CUDA;
+    config.device_index = 0;
+    ok(tokavg_init(&config, &context_), "tokavg_init");
+  }
+  ~Context() { tokavg_free(context_); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  [[nodiscard]] tokavg_context_t* get() const { return context_; }
+
+  void ok(tokavg_status_t status, const std::string& call) {
+    checks_.expect(status == TOKAVG_OK, call + ": " + contract::status_text(status, context_));
+  }
+  void refused(tokavg_status_t status, tokavg_status_t wanted, const std::vector<std::string>& words,
+               const std::string& what) {
+    const std::string text = contract::last_error(context_);
+    checks_.expect(status == wanted, what + ": " + tokavg_status_name(status) + " " + text);
+    for (const std::string& word : words) {
+      checks_.expect(text.find(word) != std::string::npos, what + ": no \"" + word + "\" in: " + text);
+    }
+  }
+
+  // The step that saw the refusal fails with it, the next one is as good as new.
+  void survives(tokavg_status_t wanted, const tokavg_labels_t& labels, const Stream& stream, const std::string& what) {
+    tokavg_ticket_t ticket = 0;
+    ok(tokavg_reduce(context_, nullptr, stream.get(), &ticket), what + ": tokavg_reduce");
+    refused(tokavg_wait(context_, ticket, TOKAVG_WAIT_COUNT, -1, nullptr), wanted, {}, what + ": its step");
+    ok(tokavg_count(context_, &labels, stream.get()), what + ": the next tokavg_count");
+    ok(tokavg_reduce(context_, nullptr, stream.get(), &ticket), what + ": the next tokavg_reduce");
+    tokavg_result_t result = empty_result();
+    ok(tokavg_wait(context_, ticket, TOKAVG_WAIT_COUNT, -1, &result), what + ": the next step");
+    checks_.equal(result.tokens[0], std::int64_t{2}, what + ": tokens of the next step");
+  }
+
+ private:
+  Checks& checks_;
+  tokavg_context_t* context_ = nullptr;
+};
+
+// NULL waits for all streams that are not non-blocking, which a capture forbids.
+void default_stream_in_a_capture(Checks& checks) {
+  Context context(checks);
+  const Stream stream;
+  const Array<std::int64_t> labels({1, 2, -100}, stream);
+  stream.wait();
+  const tokavg_labels_t given = labels_of(labels, 1, 3);
+  cudaStream_t blocking = nullptr;
+  must(cudaStreamCreateWithFlags(&blocking, cudaStreamDefault), "cudaStreamCreateWithFlags");
+  must(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+  const std::vector<std::string> remedy = {"stream of this call is NULL", "pass the captured stream",
+                                           "cudaStreamNonBlocking"};
+  context.refused(tokavg_count(context.get(), &given, nullptr), TOKAVG_ERR_STATE, remedy, "tokavg_count");
+  tokavg_ticket_t ticket = 0;
+  context.refused(tokavg_reduce(context.get(), nullptr, nullptr, &ticket), TOKAVG_ERR_STATE, remedy, "tokavg_reduce");
+  cudaGraph_t graph = nullptr;
+  must(cudaStreamEndCapture(blocking, &graph), "cudaStreamEndCapture");  // the refusals did it no harm
+  must(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  must(cudaStreamDestroy(blocking), "cudaStreamDestroy");
+  context.survives(TOKAVG_ERR_STATE, given, stream, "NULL in a capture");
+}
+
+// Found where the driver is asked; each argument says its own name.
+void memory_of_another_gpu(Checks& checks) {
+  int devices = 0;
+  must(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  if (devices < 2) return;
+  Context context(checks);
+  const Stream stream;
+  const Array<std::int64_t> here({1, 2, -100}, stream);
+  stream.wait();
+  must(cudaSetDevice(1), "cudaSetDevice");
+  const Array<float> elsewhere(3);
+  must(cudaSetDevice(0), "cudaSetDevice");
+  const tokavg_labels_t given = labels_of(here, 1, 3);
+  tokavg_labels_t wrong = given;
+  wrong.weights = {elsewhere.data(), TOKAVG_DTYPE_F32, TOKAVG_MEMORY_AUTO, 0, 0};
+  context.refused(tokavg_count(context.get(), &wrong, stream.get()), TOKAVG_ERR_ARGUMENT,
+                  {"labels.weights is memory of GPU 1", "works on GPU 0", "copy the array there"}, "tokavg_count");
+  tokavg_loss_t loss{};
+  loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+  loss.kind = TOKAVG_LOSS_SUM;
+  loss.losses = {elsewhere.data(), TOKAVG_DTYPE_F32, TOKAVG_MEMORY_AUTO, 0, 0};
+  loss.tokens = 1;
+  context.refused(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, stream.get()), TOKAVG_ERR_ARGUMENT,
+                  {"loss.losses is memory of GPU 1", "works on GPU 0"}, "tokavg_loss");
+  context.survives(TOKAVG_ERR_ARGUMENT, given, stream, "memory of another GPU");
+}
+
+}  // namespace
+
+int main() {
+  Checks checks;
+  memory_of_another_gpu(checks);
+  default_stream_in_a_capture(checks);
+  return checks.end("refusals");
+}
