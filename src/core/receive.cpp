@@ -58,10 +58,9 @@ void Context::receive(const Message& message) {
   if (message.of_stream && message.kind == MessageKind::kReduce) begin_replay(*newest, *message.of_stream);
   if (message.kind == MessageKind::kReduce) {
     settle(*newest, message, summed);
-  } else if (summed.failures.count > 0) {
-    const Error failure = peer_failure(message, summed);
+  } else if (const std::optional<Error> failure = step_failure(message, summed)) {
     if (newest != nullptr && !newest->loss_failure) {
-      newest->loss_failure = failure;
+      newest->loss_failure = *failure;
       newest->failed_ranks = summed.failures.count;
       newest->first_failed_rank = summed.failures.first;
     }

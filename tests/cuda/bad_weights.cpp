@@ -13,12 +13,15 @@ namespace {
 
 enum class What { kTokenLosses, kCrossEntropy };
 enum class Back { kNothing, kSum, kBoth };
+// Recorded on the open step; on a ticket, so that the next step tells, or a flush.
+enum class When { kOpen, kBeforeReduce, kBeforeFlush };
 
 struct Case {
   const char* name;
   What what;
   Back back;
   float bad;
+  When when = When::kOpen;
 };
 
 // The arrays of one step, in either memory.
@@ -42,7 +45,8 @@ tokavg_context_t* context_on(std::int32_t device, Checks& checks) {
   return context;
 }
 
-tokavg_status_t record(tokavg_context_t* context, const Case& task, const Data& data, tokavg_stream_t stream) {
+tokavg_status_t record(tokavg_context_t* context, const Case& task, const Data& data, tokavg_ticket_t ticket,
+                       tokavg_stream_t stream) {
   double* const sum = task.back != Back::kNothing ? data.sum : nullptr;
   float* const backward = task.back == Back::kBoth ? data.backward : nullptr;
   if (task.what == What::kTokenLosses) {
@@ -55,7 +59,7 @@ tokavg_status_t record(tokavg_context_t* context, const Case& task, const Data& 
     loss.labels = &data.weighted;
     loss.sum_out = sum;
     loss.backward_out = backward;
-    return tokavg_loss(context, TOKAVG_OPEN, &loss, stream);
+    return tokavg_loss(context, ticket, &loss, stream);
   }
   tokavg_cross_entropy_t ce{};
   ce.struct_size = static_cast<std::uint32_t>(sizeof ce);
@@ -64,7 +68,7 @@ tokavg_status_t record(tokavg_context_t* context, const Case& task, const Data& 
   ce.labels = &data.weighted;
   ce.sum_out = sum;
   ce.backward_out = backward;
-  return tokavg_cross_entropy(context, TOKAVG_OPEN, &ce, stream);
+  return tokavg_cross_entropy(context, ticket, &ce, stream);
 }
 
 // What the step ends with. The host refuses the very call.
@@ -73,13 +77,22 @@ tokavg_status_t outcome(std::int32_t device, const Case& task, const Data& data,
   const std::string where = std::string(task.name) + (device == TOKAVG_DEVICE_HOST ? " on the host: " : " on a GPU: ");
   tokavg_context_t* const context = context_on(device, checks);
   checks.expect(tokavg_count(context, &data.counted, stream) == TOKAVG_OK, where + "tokavg_count");
-  const tokavg_status_t recorded = record(context, task, data, stream);
+  tokavg_ticket_t ticket = TOKAVG_OPEN;
+  if (task.when != When::kOpen) {
+    checks.expect(tokavg_reduce(context, nullptr, stream, &ticket) == TOKAVG_OK, where + "tokavg_reduce");
+  }
+  const tokavg_status_t recorded = record(context, task, data, ticket, stream);
   const tokavg_status_t wanted = device == TOKAVG_DEVICE_HOST ? TOKAVG_ERR_WEIGHT : TOKAVG_OK;
   checks.expect(recorded == wanted, where + contract::status_text(recorded, context));
-  tokavg_ticket_t ticket = 0;
-  checks.expect(tokavg_reduce(context, nullptr, stream, &ticket) == TOKAVG_OK, where + "tokavg_reduce");
+  const bool flush = task.when == When::kBeforeFlush;
+  if (flush) {
+    checks.expect(tokavg_flush(context, stream) == TOKAVG_OK, where + "tokavg_flush");
+  } else {
+    checks.expect(tokavg_reduce(context, nullptr, stream, &ticket) == TOKAVG_OK, where + "tokavg_reduce");
+  }
   tokavg_result_t result = empty_result();
-  const tokavg_status_t status = tokavg_wait(context, ticket, TOKAVG_WAIT_COUNT, -1, &result);
+  const tokavg_status_t status =
+      tokavg_wait(context, ticket, flush ? TOKAVG_WAIT_LOSS : TOKAVG_WAIT_COUNT, -1, &result);
   tokavg_free(context);
   return status;
 }
@@ -132,12 +145,17 @@ tokavg_status_t on_gpu(const Case& task, Checks& checks) {
 int main() {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kTooLarge = 4194304;
-  constexpr Case kCases[] = {{"token losses", What::kTokenLosses, Back::kNothing, kInfinity},
-                             {"token losses, sum_out", What::kTokenLosses, Back::kSum, kInfinity},
-                             {"token losses, backward_out", What::kTokenLosses, Back::kBoth, kTooLarge},
-                             {"cross entropy", What::kCrossEntropy, Back::kNothing, kTooLarge},
-                             {"cross entropy, sum_out", What::kCrossEntropy, Back::kSum, kTooLarge},
-                             {"cross entropy, backward_out", What::kCrossEntropy, Back::kBoth, kInfinity}};
+  constexpr Case kCases[] = {
+      {"token losses", What::kTokenLosses, Back::kNothing, kInfinity},
+      {"token losses, sum_out", What::kTokenLosses, Back::kSum, kInfinity},
+      {"token losses, backward_out", What::kTokenLosses, Back::kBoth, kTooLarge},
+      {"cross entropy", What::kCrossEntropy, Back::kNothing, kTooLarge},
+      {"cross entropy, sum_out", What::kCrossEntropy, Back::kSum, kTooLarge},
+      {"cross entropy, backward_out", What::kCrossEntropy, Back::kBoth, kInfinity},
+      {"token losses of a ticket, the next step", What::kTokenLosses, Back::kNothing, kTooLarge, When::kBeforeReduce},
+      {"cross entropy of a ticket, the next step, sum_out", What::kCrossEntropy, Back::kSum, kInfinity,
+       When::kBeforeReduce},
+      {"token losses of a ticket, a flush", What::kTokenLosses, Back::kSum, kInfinity, When::kBeforeFlush}};
   Checks checks;
   for (const Case& task : kCases) {
     const tokavg_status_t wanted = on_host(task, checks);

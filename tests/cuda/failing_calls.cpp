@@ -131,7 +131,7 @@ tokavg_config_t configuration() {
   config.gradient_reduction = TOKAVG_GRADIENT_SUM;
   config.device = TOKAVG_DEVICE_CUDA;
   config.device_index = kDevice;
-  config.timeout_ms = 5000;
+  config.timeout_ms = 30000;
   return config;
 }
 

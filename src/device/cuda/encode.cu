@@ -102,6 +102,7 @@ __global__ void encode_kernel(EncodeTask task) {
     slot.recorded[term] += old.loss_tokens;
   }
   const Word bad_labels = warp_sum(old.bad_labels) + open.bad_labels;
+  const Word bad_weights = warp_sum(old.bad_weights);  // of losses alone; this step, or flush, tells of them
   __syncwarp();
   std::uint64_t* at = words + task.layout.term_at(term);
   if (lane == 0 && closes) {
@@ -113,7 +114,10 @@ __global__ void encode_kernel(EncodeTask task) {
     slot.recorded[term] = recorded + open.loss_tokens;
     add_losses(open, words + task.layout.losses_at(0, term));
   }
-  if (lane == 0) at[kBadLabelsAt] += bad_labels;
+  if (lane == 0) {
+    at[kBadLabelsAt] += bad_labels;
+    at[kBadWeightsAt] += bad_weights;
+  }
   if (k >= first && k < static_cast<int>(task.layout.slots())) {
     add_losses(old, words + task.layout.losses_at(static_cast<std::size_t>(k), term));
   }
