@@ -81,6 +81,7 @@ int main() {
   CHECK_NCCL(ncclGetUniqueId(&id));
   std::vector<int> status(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] { status[static_cast<std::size_t>(rank)] = run_rank(rank, ranks, id); });
   }
