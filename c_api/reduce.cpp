@@ -37,7 +37,7 @@ tokavg_status_t tokavg_reduce(tokavg_context_t* ctx, const tokavg_reduce_t* opti
   return guard(ctx, Blame::kNothing, [&](Context& context) {
     // Whatever is wrong here, the other ranks wait for this one: the step is closed as failed, then the error returned.
     ReduceRequest request;
-    const std::optional<Error> wrong = caught([&] {
+    std::optional<Error> wrong = caught([&] {
       if (ticket_out == nullptr) fail(TOKAVG_ERR_ARGUMENT, "ticket_out is NULL; pass the address of a tokavg_ticket_t");
       request = read_options(options);
     });

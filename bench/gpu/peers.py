@@ -26,6 +26,7 @@ ROWS = 8192
 VOCABULARIES = (32000, 128256, 262144)
 GRADIENT_RANKS = 4
 CUDA = 2  # TOKAVG_DEVICE_CUDA, TOKAVG_MEMORY_CUDA
+OutOfMemory = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)  # before torch 2.5
 
 
 class Tokavg(tokavg_c.Tokavg):
@@ -181,7 +182,7 @@ def main():
     for vocab in VOCABULARIES:
         try:
             results += measure(4 if arguments.cpu else ROWS, vocab, tokavg, clock, 3 if arguments.cpu else 11, notes)
-        except torch.OutOfMemoryError:
+        except OutOfMemory:
             notes.append(f"V = {vocab}: not enough memory")
         if clock.cuda:
             torch.cuda.empty_cache()

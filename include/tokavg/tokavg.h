@@ -179,6 +179,7 @@ TOKAVG_API tokavg_status_t tokavg_init(const tokavg_config_t *config, tokavg_con
  * @param ctx the context
  * @retval TOKAVG_OK ended
  * @retval TOKAVG_ERR_PEER a rank reports a failure that no step has reported yet
+ * @retval TOKAVG_ERR_WEIGHT a weight in losses on a GPU was bad, on some rank, and no step has reported it yet
  * @retval TOKAVG_ERR_TIMEOUT not all ranks came within timeout_ms
  * @collective
  * @blocking until all ranks have called it, at most timeout_ms
@@ -291,16 +292,18 @@ TOKAVG_API tokavg_status_t tokavg_discard(tokavg_context_t *ctx) TOKAVG_NOEXCEPT
  * @param ctx the context
  * @param options NULL: all defaults
  * @param stream CUDA labels: the stream of the counts; else ignored
- * @param ticket_out receives the ticket; not NULL. 0 only if the context has failed; else valid also when the call
- *        fails: that ticket has failed
+ * @param ticket_out receives the ticket; not NULL. 0 if the context has failed, and where nothing is closed (see
+ *        TOKAVG_ERR_STATE); else valid also when the call fails: that ticket has failed
  * @retval TOKAVG_OK begun; a failure of this rank earlier in the step is reported by tokavg_wait() on the ticket
  * @retval TOKAVG_ERR_ARGUMENT an option is out of range, or ticket_out is NULL (the step is closed as failed)
  * @retval TOKAVG_ERR_UNSUPPORTED unknown bytes in options (the step is closed as failed)
  * @retval TOKAVG_ERR_TIMEOUT the oldest step did not complete in time
- * @retval TOKAVG_ERR_STATE stream is being captured while messages of earlier steps, or losses of theirs, are on their
- *         way (nothing is closed), or too many captured steps are kept
+ * @retval TOKAVG_ERR_STATE stream is being captured, and messages or losses of earlier steps are on their way, the open
+ *         step was begun before the capture, or too many captured steps are kept (nothing is closed); or stream cannot
+ *         be used, being NULL beside a capture, or the open step was begun in a capture (the step is closed as failed)
  * @collective
- * @blocking only when all of config.in_flight tickets are in use by unfinished reductions, at most timeout_ms
+ * @blocking only when all of config.in_flight tickets are in use by unfinished reductions, or 2 * config.in_flight
+ *           messages are unfinished, at most timeout_ms
  * @threadsafety the context's thread
  * @stream the counts are summed after earlier work on stream
  * @since 1.0
@@ -320,7 +323,8 @@ TOKAVG_API tokavg_status_t tokavg_reduce(tokavg_context_t *ctx, const tokavg_red
  * @param stream CUDA losses: their stream; else ignored
  * @retval TOKAVG_OK begun
  * @retval TOKAVG_ERR_TIMEOUT too many messages were in flight and the oldest did not complete in time
- * @retval TOKAVG_ERR_STATE stream is being captured
+ * @retval TOKAVG_ERR_STATE stream is being captured (nothing is sent), or is NULL beside a capture (the failure is
+ * sent)
  * @collective
  * @blocking only when 2 * config.in_flight messages are unfinished, at most timeout_ms
  * @threadsafety the context's thread

@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include <unistd.h>
+
 #include "base/dynlib.hpp"
 #include "base/error.hpp"
 #include "base/signals_blocked.hpp"
@@ -23,6 +25,7 @@ struct Census {
   std::condition_variable changed;
   int under_way = 0;
   std::atomic<bool> closed = false;
+  const pid_t process = getpid();
 };
 
 Census& census() {
@@ -32,6 +35,7 @@ Census& census() {
 
 // CUDA and NCCL end with the process. This handler is registered after theirs, so it comes before them.
 void wait_at_exit() {
+  if (census().process != getpid()) return;  // a child has none of the threads, and perhaps the mutex locked
   std::unique_lock lock(census().mutex);
   census().changed.wait_for(lock, std::chrono::seconds(1), [] { return census().under_way == 0; });
   census().closed = true;
@@ -64,6 +68,7 @@ struct Errand::State {
 };
 
 Errand::Errand(std::function<void()> body) : state_(std::make_shared<State>()) {
+  if (process_ends()) fail(TOKAVG_ERR_STATE, "the process ends: nothing is begun any more");
   sign_in();
   const SignalsBlocked blocked;
   try {

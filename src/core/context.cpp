@@ -85,7 +85,7 @@ Context::~Context() {
   if (service_) {
     service_->stop();
     // What is on the transport's own stream it gives up by itself; of the graphs it knows nothing.
-    if (replay_unfinished() && transport_->stream_sums() != nullptr) transport_->stream_sums()->cancel();
+    if (!finalized_ && replay_unfinished() && transport_->stream_sums() != nullptr) transport_->stream_sums()->cancel();
   }
   courier_.reset();
   service_.reset();

@@ -61,8 +61,10 @@ void Context::receive(const Message& message) {
   } else if (const std::optional<Error> failure = step_failure(message, summed)) {
     if (newest != nullptr && !newest->loss_failure) {
       newest->loss_failure = *failure;
-      newest->failed_ranks = summed.failures.count;
-      newest->first_failed_rank = summed.failures.first;
+      if (summed.failures.count > 0) {
+        newest->failed_ranks = summed.failures.count;
+        newest->first_failed_rank = summed.failures.first;
+      }
     }
     if (message.kind == MessageKind::kFinalize) finalize_failure_ = failure;
   }

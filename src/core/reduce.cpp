@@ -39,22 +39,31 @@ void Context::make_room(bool for_a_ticket) {
   while (courier_->in_flight() >= most) courier_->wait(courier_->oldest(), -1, receive_one);
 }
 
-tokavg_ticket_t Context::reduce(const ReduceRequest& request, std::optional<Error> wrong) {
+tokavg_ticket_t Context::reduce(const ReduceRequest& request, std::optional<Error>& wrong) {
   check_usable();
   check_process();
-  const bool captured = streams_ && streams_->capturing(request.stream);
+  ReduceRequest options = request;
+  bool captured = false;
+  if (streams_) {
+    const std::optional<Error> unusable = caught([&] {
+      captured = streams_->capturing(request.stream);
+      if (!captured) streams_->check_open(request.stream);
+    });
+    // The other ranks wait for a message: it goes another way.
+    if (unusable) options.stream = streams_->own_stream();
+    if (!wrong) wrong = unusable;
+  }
   if (captured) {
     check_before_capture();
     streams_->check_open(request.stream);
   } else {
-    if (streams_ && !wrong) wrong = caught([&] { streams_->check_open(request.stream); });
     make_room(true);
   }
-  ReduceRequest options = request;
   if (options.accumulation_divisor == 0) options.accumulation_divisor = settings_.config.accumulation_divisor;
-  if (!wrong) wrong = caught([&] { check_factors(options.accumulation_divisor, "options"); });
-  if (!wrong && options.done) done_ = true;
-  must_send([&] { close_step(options, wrong, captured); });
+  std::optional<Error> failure = wrong;
+  if (!failure) failure = caught([&] { check_factors(options.accumulation_divisor, "options"); });
+  if (!failure && options.done) done_ = true;
+  must_send([&] { close_step(options, failure, captured); });
   return newest_;
 }
 
@@ -85,8 +94,16 @@ void Context::close_step(const ReduceRequest& options, const std::optional<Error
 void Context::flush(Stream stream) {
   check_usable();
   check_process();
-  if (streams_ && streams_->capturing(stream)) {
+  bool captured = false;
+  std::optional<Error> unusable;
+  if (streams_) unusable = caught([&] { captured = streams_->capturing(stream); });
+  if (captured) {
     fail(TOKAVG_ERR_STATE, "tokavg_flush cannot be captured into a graph; call it when the replays have been launched");
+  }
+  if (unusable) {
+    // As in reduce().
+    stream = streams_->own_stream();
+    if (!closed_failure_) closed_failure_ = unusable;
   }
   make_room(false);
   must_send([&] {
@@ -94,6 +111,7 @@ void Context::flush(Stream stream) {
     post(MessageKind::kFlush, format("the flush after step %lld", static_cast<long long>(newest_)),
          roll(MessageKind::kFlush, {}), true, closed_failure_, stream);
   });
+  if (unusable) throw Error(*unusable);
 }
 
 void Context::send_finalize() {

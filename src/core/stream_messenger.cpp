@@ -2,6 +2,11 @@
 #include "core/stream_messenger.hpp"
 
 namespace tokavg {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery(50);  // a GPU that has died wakes nobody up
+
+}  // namespace
 
 StreamMessenger::StreamMessenger(StreamDevice& device, StreamService& service, Patience patience, Warn warn)
     : device_(device), service_(service), patience_(patience), warn_(std::move(warn)) {}
@@ -13,6 +18,7 @@ void StreamMessenger::post(Message message) {
   service_.expect(part.order.box, message.name, part.captured);
   const std::uint64_t seen = observe(box.header->done);
   if (const std::optional<Error> failure = caught([&] { device_.send(part.order, part.stream); })) {
+    service_.forget(part.order.box);
     fail(sticky(failure->status()), "%s: %s", message.name.c_str(), failure->text().c_str());
   }
   if (part.captured) {
@@ -37,7 +43,10 @@ bool StreamMessenger::read(Pending& pending) {
   for (std::size_t t = 0; t < part.local_tokens.size(); ++t)
     part.local_tokens[t] = observe(box.header->local_tokens[t]);
   if (peek(box.header->begun) != done) return false;
-  service_.vouch();
+  if (const std::optional<Error> worthless = caught([this] { service_.vouch(); })) {
+    service_.check();  // why it is, where that is known
+    throw Error(*worthless);
+  }
   if (part.order.roll_known) pending.message.roll = roll;
   pending.seen = done;
   pending.received = true;
@@ -52,7 +61,10 @@ void StreamMessenger::poll_captured(const Receive& receive) {
 
 void StreamMessenger::poll(const Receive& receive) {
   for (const std::string& text : service_.take_warnings()) warn_(text);
-  service_.check();
+  if (const std::optional<Error> failure = caught([this] { service_.check(); })) {
+    if (failure->status() == TOKAVG_ERR_TIMEOUT) device_.check_alive();  // the cause, where it is one
+    throw Error(*failure);
+  }
   try {
     while (!in_flight_.empty()) {
       // First what was replayed before it: it is there when this is.
@@ -92,10 +104,14 @@ bool StreamMessenger::wait(std::uint64_t sequence, std::int64_t limit_ms, const 
   const bool ends = limit_ms >= 0 || is_captured;
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(most_ms);
   Backoff backoff;
+  Clock::time_point next_look = Clock::now() + kLookEvery;
   while (!ends || Clock::now() < end) {
     backoff.pause();
     poll(receive);
     if (arrived(sequence)) return true;
+    if (Clock::now() < next_look) continue;
+    device_.check_alive();
+    next_look = Clock::now() + kLookEvery;
   }
   return false;
 }

@@ -71,6 +71,11 @@ void StreamService::expect(std::int32_t box, const std::string& name, bool captu
   expected_[static_cast<std::size_t>(box)] = {name, before, captured, std::nullopt};
 }
 
+void StreamService::forget(std::int32_t box) {
+  const std::lock_guard lock(mutex_);
+  expected_[static_cast<std::size_t>(box)] = {};
+}
+
 void StreamService::ask(std::int32_t box) {
   const std::lock_guard lock(mutex_);
   Expected& expected = expected_[static_cast<std::size_t>(box)];

@@ -34,6 +34,8 @@ class StreamService {
 
   // A message will come in this box: at once, or with every replay of a graph.
   void expect(std::int32_t box, const std::string& name, bool captured);
+  // It does not, after all.
+  void forget(std::int32_t box);
   // The host waits for what this box holds, or will hold.
   void ask(std::int32_t box);
   // Throws what has ended the context.

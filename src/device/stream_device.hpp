@@ -84,6 +84,9 @@ class StreamDevice {
   // Is this stream being captured into a graph? Throws STATE where the capture has been invalidated.
   [[nodiscard]] virtual bool capturing(Stream stream) = 0;
 
+  // Throws DEVICE where the device has failed meanwhile, so that nothing will come of what was enqueued. Does not wait.
+  virtual void check_alive() = 0;
+
   // Throws STATE where the open step holds work of another capture than the one that `stream` is in (or not in).
   virtual void check_open(Stream stream) = 0;
 

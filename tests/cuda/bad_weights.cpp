@@ -14,7 +14,7 @@ namespace {
 enum class What { kTokenLosses, kCrossEntropy };
 enum class Back { kNothing, kSum, kBoth };
 // Recorded on the open step; on a ticket, so that the next step tells, or a flush.
-enum class When { kOpen, kBeforeReduce, kBeforeFlush };
+enum class When { kOpen, kBeforeReduce, kBeforeFlush, kBeforeBoth };
 
 struct Case {
   const char* name;
@@ -85,9 +85,10 @@ tokavg_status_t outcome(std::int32_t device, const Case& task, const Data& data,
   const tokavg_status_t wanted = device == TOKAVG_DEVICE_HOST ? TOKAVG_ERR_WEIGHT : TOKAVG_OK;
   checks.expect(recorded == wanted, where + contract::status_text(recorded, context));
   const bool flush = task.when == When::kBeforeFlush;
-  if (flush) {
+  if (flush || task.when == When::kBeforeBoth) {
     checks.expect(tokavg_flush(context, stream) == TOKAVG_OK, where + "tokavg_flush");
-  } else {
+  }
+  if (!flush) {
     checks.expect(tokavg_reduce(context, nullptr, stream, &ticket) == TOKAVG_OK, where + "tokavg_reduce");
   }
   tokavg_result_t result = empty_result();
@@ -155,6 +156,8 @@ int main() {
       {"token losses of a ticket, the next step", What::kTokenLosses, Back::kNothing, kTooLarge, When::kBeforeReduce},
       {"cross entropy of a ticket, the next step, sum_out", What::kCrossEntropy, Back::kSum, kInfinity,
        When::kBeforeReduce},
+      {"cross entropy of a ticket, a flush and the next step", What::kCrossEntropy, Back::kNothing, kInfinity,
+       When::kBeforeBoth},
       {"token losses of a ticket, a flush", What::kTokenLosses, Back::kSum, kInfinity, When::kBeforeFlush}};
   Checks checks;
   for (const Case& task : kCases) {

@@ -74,6 +74,17 @@ inline tokavg_labels_t labels_of(const Array<std::int64_t>& labels, std::int64_t
   return given;
 }
 
+// The item must live as long as what is made of it.
+inline tokavg_scale_t scale_of(const tokavg_scale_item_t& item) {
+  tokavg_scale_t scale{};
+  scale.struct_size = static_cast<std::uint32_t>(sizeof scale);
+  scale.item_size = static_cast<std::uint32_t>(sizeof item);
+  scale.items = &item;
+  scale.n_items = 1;
+  scale.kind = TOKAVG_FACTOR_SCALE;
+  return scale;
+}
+
 inline tokavg_result_t empty_result() {
   tokavg_result_t result{};
   result.struct_size = static_cast<std::uint32_t>(sizeof result);

@@ -16,11 +16,14 @@ namespace cuda_test {
 
 inline constexpr std::int64_t kTimeoutMs = 600;
 
+// The deadline and 0.1 s, by which streams have drained.
+inline constexpr double kDrained = kTimeoutMs / 1000.0 + 0.1;
+
 // The emulator's threads share few cores with all ranks, and with a sanitizer.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr double kSlack = 10;
 #else
-inline constexpr double kSlack = 0.5;
+inline constexpr double kSlack = 2;
 #endif
 
 enum class Trouble { kNeverJoins, kAborts, kFails };
@@ -74,6 +77,9 @@ class LateRank {
     meet();
   }
 
+  // Seconds until the stream was empty; 0: it did not wait.
+  [[nodiscard]] double drained() const { return drained_; }
+
  private:
   // All ranks of the team.
   void meet() {
@@ -89,12 +95,7 @@ class LateRank {
 
   void scale(tokavg_ticket_t ticket) {
     const tokavg_scale_item_t item = {gradient_.data(), 4, TOKAVG_DTYPE_F32, TOKAVG_MEMORY_CUDA};
-    tokavg_scale_t scale{};
-    scale.struct_size = static_cast<std::uint32_t>(sizeof scale);
-    scale.item_size = static_cast<std::uint32_t>(sizeof item);
-    scale.items = &item;
-    scale.n_items = 1;
-    scale.kind = TOKAVG_FACTOR_SCALE;
+    const tokavg_scale_t scale = scale_of(item);
     const tokavg_status_t status = tokavg_scale(context_, ticket, &scale, stream_.get());
     if (status == TOKAVG_OK) return;
     // The abort, or a failed step, was already known: then nothing was enqueued, and nothing is left unscaled unseen.
@@ -104,7 +105,8 @@ class LateRank {
 
   void check_outcome(Trouble trouble, bool is_last, tokavg_status_t status, const std::string& text, double drained) {
     const std::string what = name() + tokavg_status_name(status) + " after " + std::to_string(drained) + " s: " + text;
-    const double limit = kTimeoutMs / 1000.0 + 0.1;
+    const double limit = kDrained;
+    drained_ = drained;
     if (trouble == Trouble::kNeverJoins) {
       std::printf("%sdrained after %.3f s, where the deadline is %.1f s\n", name().c_str(), drained,
                   kTimeoutMs / 1000.0);
@@ -115,7 +117,9 @@ class LateRank {
       checks_.expect(tokavg_reduce(context_, nullptr, stream_.get(), &ticket_) == TOKAVG_ERR_TIMEOUT && ticket_ == 0,
                      name() + "the context has failed for good");
     } else if (trouble == Trouble::kAborts) {
-      checks_.expect(status == TOKAVG_ERR_ABORTED || (!knows_who_ && status < 0), what);
+      // NCCL tells nobody of an abort elsewhere.
+      const bool unheard = status == TOKAVG_ERR_TIMEOUT || status == TOKAVG_ERR_TRANSPORT;
+      checks_.expect(status == TOKAVG_ERR_ABORTED || (!knows_who_ && unheard), what);
       checks_.expect(drained < limit + kSlack, what);
     } else {
       checks_.expect(status == (is_last ? TOKAVG_ERR_ARGUMENT : TOKAVG_ERR_PEER), what);
@@ -131,6 +135,7 @@ class LateRank {
   Array<float> gradient_;
   tokavg_context_t* context_ = nullptr;
   tokavg_ticket_t ticket_ = 0;
+  double drained_ = 0;
 };
 
 }  // namespace cuda_test

@@ -2,6 +2,7 @@
 // refusals: what a context on a GPU cannot do, is told how to do otherwise, and survives.
 #include "contract/team.hpp"
 #include "cuda/checks.hpp"
+#include "cuda/cuda_memory.hpp"
 #include "cuda/gpu.hpp"
 
 using namespace cuda_test;
@@ -36,10 +37,10 @@ class Context {
     }
   }
 
-  // The step that saw the refusal fails with it, the next one is as good as new.
-  void survives(tokavg_status_t wanted, const tokavg_labels_t& labels, const Stream& stream, const std::string& what) {
-    tokavg_ticket_t ticket = 0;
-    ok(tokavg_reduce(context_, nullptr, stream.get(), &ticket), what + ": tokavg_reduce");
+  // The step that saw the refusal fails with it, the next one is as good as new. 0: it has not been closed yet.
+  void survives(tokavg_status_t wanted, tokavg_ticket_t ticket, const tokavg_labels_t& labels, const Stream& stream,
+                const std::string& what) {
+    if (ticket == 0) ok(tokavg_reduce(context_, nullptr, stream.get(), &ticket), what + ": tokavg_reduce");
     refused(tokavg_wait(context_, ticket, TOKAVG_WAIT_COUNT, -1, nullptr), wanted, {}, what + ": its step");
     ok(tokavg_count(context_, &labels, stream.get()), what + ": the next tokavg_count");
     ok(tokavg_reduce(context_, nullptr, stream.get(), &ticket), what + ": the next tokavg_reduce");
@@ -72,7 +73,40 @@ void default_stream_in_a_capture(Checks& checks) {
   must(cudaStreamEndCapture(blocking, &graph), "cudaStreamEndCapture");  // the refusals did it no harm
   must(cudaGraphDestroy(graph), "cudaGraphDestroy");
   must(cudaStreamDestroy(blocking), "cudaStreamDestroy");
-  context.survives(TOKAVG_ERR_STATE, given, stream, "NULL in a capture");
+  checks.expect(ticket != 0, "a reduce that is refused closes the step");
+  context.survives(TOKAVG_ERR_STATE, ticket, given, stream, "NULL in a capture");
+}
+
+// The other ranks need not wait for the deadline to learn of it.
+void peers_are_told(Checks& checks) {
+  contract::run_on_threads(
+      2,
+      [&](contract::Team& team) {
+        tokavg_config_t config;
+        tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
+        team.configure(config);
+        config.gradient_reduction = TOKAVG_GRADIENT_SUM;
+        config.timeout_ms = 60000;
+        tokavg_context_t* context = nullptr;
+        checks.expect(tokavg_init(&config, &context) == TOKAVG_OK, "tokavg_init: " + contract::last_error(nullptr));
+        const Stream stream;
+        cudaStream_t blocking = nullptr;
+        cudaGraph_t graph = nullptr;
+        const bool first = team.rank() == 0;
+        must(cudaStreamCreateWithFlags(&blocking, cudaStreamDefault), "cudaStreamCreateWithFlags");
+        if (first) must(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+        tokavg_ticket_t ticket = 0;
+        const tokavg_status_t reduced = tokavg_reduce(context, nullptr, first ? nullptr : stream.get(), &ticket);
+        checks.expect(reduced == (first ? TOKAVG_ERR_STATE : TOKAVG_OK), contract::status_text(reduced, context));
+        if (first) must(cudaStreamEndCapture(blocking, &graph), "cudaStreamEndCapture");
+        const tokavg_status_t waited = tokavg_wait(context, ticket, TOKAVG_WAIT_COUNT, -1, nullptr);
+        checks.expect(waited == (first ? TOKAVG_ERR_STATE : TOKAVG_ERR_PEER), contract::status_text(waited, context));
+        if (first) must(cudaGraphDestroy(graph), "cudaGraphDestroy");
+        must(cudaStreamDestroy(blocking), "cudaStreamDestroy");
+        checks.expect(tokavg_finalize(context) == TOKAVG_OK, "tokavg_finalize: " + contract::last_error(context));
+        tokavg_free(context);
+      },
+      contract::cuda_memory);
 }
 
 // Found where the driver is asked; each argument says its own name.
@@ -99,7 +133,7 @@ void memory_of_another_gpu(Checks& checks) {
   loss.tokens = 1;
   context.refused(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, stream.get()), TOKAVG_ERR_ARGUMENT,
                   {"loss.losses is memory of GPU 1", "works on GPU 0"}, "tokavg_loss");
-  context.survives(TOKAVG_ERR_ARGUMENT, given, stream, "memory of another GPU");
+  context.survives(TOKAVG_ERR_ARGUMENT, 0, given, stream, "memory of another GPU");
 }
 
 }  // namespace
@@ -108,5 +142,6 @@ int main() {
   Checks checks;
   memory_of_another_gpu(checks);
   default_stream_in_a_capture(checks);
+  peers_are_told(checks);
   return checks.end("refusals");
 }

@@ -7,6 +7,7 @@
 #include "contract/team.hpp"
 #include "cuda/checks.hpp"
 #include "cuda/gpu.hpp"
+#include "cuda/nccl_team.hpp"
 #include "cuda/sync_calls.hpp"
 
 using namespace cuda_test;
@@ -15,13 +16,14 @@ namespace {
 
 class Context {
  public:
-  explicit Context(Checks& checks, int terms = 1) : checks_(checks) {
+  // team: what the only rank sums over; nullptr: nothing.
+  explicit Context(Checks& checks, contract::Team* team = nullptr) : checks_(checks) {
     tokavg_config_t config;
     tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
     config.comm_kind = TOKAVG_COMM_SELF;
     config.gradient_reduction = TOKAVG_GRADIENT_SUM;
     config.device = TOKAVG_DEVICE_CUDA;
-    config.terms = terms;
+    if (team != nullptr) team->configure(config);
     ok(tokavg_init(&config, &context_), "tokavg_init");
   }
   ~Context() { tokavg_free(context_); }
@@ -178,20 +180,38 @@ void many_flushes(Checks& checks) {
   }
 }
 
-void nothing_waits(Checks& checks) {
-  Context context(checks);
+// Every call of a step, three times.
+void nothing_waits(Checks& checks, contract::Team* team, const std::string& channel) {
+  Context context(checks, team);
   const Stream stream;
   const Array<std::int64_t> labels({1, 0, 1, -100}, stream);
   const Array<float> logits(std::vector<float>(8, 0.25F), stream);
   const Array<float> backward(1);
   const Array<double> sum(1);
   const Array<float> scale(std::vector<float>{1024.0F}, stream);
+  const Array<float> losses({1, 2, 3, 4}, stream);
+  const Array<double> value(std::vector<double>{0.5}, stream);
+  const Array<float> gradient({2, 4}, stream);
   stream.wait();
   const SyncCalls calls;
   for (int step = 0; step < 3; ++step) {
     context.count(labels, 4, stream);
+    context.ok(tokavg_count_add(context.get(), 0, 3, 0, 1), "tokavg_count_add");
+    context.value(TOKAVG_OPEN, TOKAVG_LOSS_MEAN, value, 2, stream);
     const tokavg_ticket_t ticket = context.reduce(stream);
     const tokavg_labels_t given = labels_of(labels, 1, 4);
+    tokavg_loss_t loss{};
+    loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+    loss.kind = TOKAVG_LOSS_TOKEN_LOSSES;
+    loss.rows = 1;
+    loss.cols = 4;
+    loss.losses = losses.array(TOKAVG_DTYPE_F32);
+    loss.labels = &given;
+    loss.sum_out = sum.data();
+    context.ok(tokavg_loss(context.get(), ticket, &loss, stream.get()), "tokavg_loss");
+    const float* factor = nullptr;
+    context.ok(tokavg_factor_device(context.get(), ticket, 0, TOKAVG_FACTOR_REPORT, stream.get(), &factor),
+               "tokavg_factor_device");
     tokavg_cross_entropy_t ce{};
     ce.struct_size = static_cast<std::uint32_t>(sizeof ce);
     ce.logits = logits.array(TOKAVG_DTYPE_F32);
@@ -205,7 +225,12 @@ void nothing_waits(Checks& checks) {
     context.ok(tokavg_cross_entropy(context.get(), ticket, &ce, stream.get()), "tokavg_cross_entropy");
     context.ok(tokavg_flush(context.get(), stream.get()), "tokavg_flush");
   }
-  checks.equal(calls.since(), std::uint64_t{0}, "synchronising calls in three steps");
+  context.count(labels, 4, stream);
+  const tokavg_ticket_t ticket = context.reduce(stream);
+  const tokavg_scale_item_t item = {gradient.data(), 2, TOKAVG_DTYPE_F32, TOKAVG_MEMORY_CUDA};
+  const tokavg_scale_t scaling = scale_of(item);
+  context.ok(tokavg_scale(context.get(), ticket, &scaling, stream.get()), "tokavg_scale");
+  checks.equal(calls.since(), std::uint64_t{0}, channel + ": synchronising calls in four steps");
   // The first step's logits were equal: log 2 a token, and half of f * 2048 either way.
   const float got = backward.get(stream)[0];
   checks.expect(std::isfinite(got), "backward_out is finite");
@@ -296,7 +321,14 @@ int main() {
   values_that_ask(checks);
   other_streams(checks);
   many_flushes(checks);
-  nothing_waits(checks);
+  nothing_waits(checks, nullptr, "one rank");
+  if (contract::nccl_devices() > 0) {
+    for (const bool own : {false, true}) {
+      contract::run_on_nccl(1, own, [&checks, own](contract::Team& team) {
+        nothing_waits(checks, &team, own ? "a communicator of NCCL that is split" : "one that is lent");
+      });
+    }
+  }
   memory_of_each_kind(checks);
   bad_labels(checks);
   bad_weights(checks);

@@ -31,6 +31,8 @@ void name_fault(int signal, siginfo_t* info, void* context) {
   describe_place(place, sizeof place);
   if (is_stack_overflow(address)) report("%s: stack overflow, local variables take too much", place);
   if (!is_emulated_memory(address)) {
+    // On a stream's thread nobody else could say who it was.
+    if (std::strcmp(place, "host code") != 0) report("%s: access to %p, which is no device memory", place, address);
     pass_on(signal, info, context);
     return;
   }

@@ -13,9 +13,15 @@
 namespace cuda_emulator {
 namespace {
 
+struct Count {
+  std::uint64_t calls = 0;
+  bool has_a_name = false;  // of a function or a kernel
+};
+
+// A name that was called stays here: its text may be asked for and kept.
 struct Counts {
   Lock lock;
-  std::map<std::string, std::uint64_t> calls;
+  std::map<std::string, Count> counts;
 };
 
 Counts& counts() {
@@ -56,18 +62,33 @@ cudaError_t last_error(bool forget) {
 
 void count_call(const char* name) {
   const Locked locked(counts().lock);
-  ++counts().calls[name];
+  Count& count = counts().counts[name];
+  ++count.calls;
+  count.has_a_name = true;
+}
+
+void count_kind(const char* kind) {
+  const Locked locked(counts().lock);
+  ++counts().counts[kind].calls;
 }
 
 std::uint64_t calls(const std::string& name) {
   const Locked locked(counts().lock);
-  const auto found = counts().calls.find(name);
-  return found == counts().calls.end() ? 0 : found->second;
+  const auto found = counts().counts.find(name);
+  return found == counts().counts.end() ? 0 : found->second.calls;
+}
+
+const char* called(std::size_t index) {
+  const Locked locked(counts().lock);
+  for (const auto& [name, count] : counts().counts) {
+    if (count.has_a_name && count.calls > 0 && index-- == 0) return name.c_str();
+  }
+  return nullptr;
 }
 
 void forget_calls() {
   const Locked locked(counts().lock);
-  counts().calls.clear();
+  for (auto& [name, count] : counts().counts) count.calls = 0;
 }
 
 void break_device(int device, cudaError_t error) { device_errors[static_cast<std::size_t>(device)] = error; }

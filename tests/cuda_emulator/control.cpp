@@ -70,11 +70,12 @@ void cuda_emulator_check_order(int on) { settings().check_order = on != 0; }
 
 uint64_t cuda_emulator_calls(const char* name) { return calls(name); }
 uint64_t cuda_emulator_launches(void) { return calls("launch"); }
+const char* cuda_emulator_called(size_t index) { return called(index); }
 
 uint64_t cuda_emulator_synchronizations(void) {
   uint64_t sum = 0;
   for (const char* name : {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaMemcpy",
-                           "cudaFree", "pageable copy"}) {
+                           "cudaMemset", "pageable copy", "cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaFreeHost"}) {
     sum += calls(name);
   }
   return sum;

@@ -23,7 +23,8 @@ enum {
   CUDA_EMULATOR_ASYNC = 2   /* the call succeeds; the error (which is then sticky) comes when the stream gets there */
 };
 
-/* The `kth` call from now on (1: the next) of the function NAME returns `error` and does nothing. NAME: "cudaMalloc",
+/* The `kth` call from now on (1: the next) of the function NAME returns `error` and does nothing; but what frees
+ * something frees it nevertheless, so that what is alive afterwards was forgotten. NAME: "cudaMalloc",
  * "ncclAllReduce", or a kernel's name. `device`: counts calls of threads with this current device only; for NCCL, of
  * communicators on it; -1: all. Also CUDA_EMULATOR_FAIL="name:kth:error,...", error a number or a name. */
 void cuda_emulator_fail(const char* name, int kth, int error, int device, int flags);
@@ -41,11 +42,17 @@ void cuda_emulator_delay_stream(void* stream, unsigned microseconds);
 void cuda_emulator_longest_pause(unsigned microseconds);
 
 /* Calls since the last reset: of the function or kernel NAME; of everything that makes the host wait
- * (cudaStreamSynchronize, cudaDeviceSynchronize, cudaEventSynchronize, cudaMemcpy, cudaFree, and copies to pageable
- * memory, under the name "pageable copy"); of kernels. */
+ * (cudaStreamSynchronize, cudaDeviceSynchronize, cudaEventSynchronize, cudaMemcpy, cudaMemset, and copies to pageable
+ * memory, under the name "pageable copy") or may make it wait for the whole GPU (cudaMalloc, cudaFree, cudaHostAlloc,
+ * cudaFreeHost); of kernels. */
 uint64_t cuda_emulator_calls(const char* name);
 uint64_t cuda_emulator_synchronizations(void);
 uint64_t cuda_emulator_launches(void);
+
+/* What was called since the last reset, by whomever: the name of function or kernel number `index` in the order of the
+ * alphabet, NULL behind the last. For a test that fails each: what it does not know is new. A name lives as long as the
+ * process. Not among them, for they cannot fail: cudaGetLastError, cudaPeekAtLastError, texts of errors. */
+const char* cuda_emulator_called(size_t index);
 
 /* Objects that have not been freed: "memory", "pinned memory", "stream", "event", "graph", "graph exec",
  * "communicator", "reduction operator". */

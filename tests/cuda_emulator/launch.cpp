@@ -66,7 +66,7 @@ cudaError_t submit_fault(cudaStream_t handle, cudaError_t error) {
 cudaError_t launch(const char* name, const cudaLaunchConfig_t& config, std::function<void()> body,
                    const void* function) {
   count_call(name);
-  count_call("launch");
+  count_kind("launch");
   const cudaError_t broken = device_error(current_device());
   if (broken != cudaSuccess) return end_call(broken);
   if (const std::optional<Failure> failure = planned_failure(name, current_device())) {

@@ -28,6 +28,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kChunk = std::size_t{1} << 30;  // of addresses, not of memory
 constexpr int kPoison = 0xCD;
+constexpr std::size_t kFilledAtMost = std::size_t{1} << 30;  // larger ones take no memory until they are touched
 
 std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit - 1) / unit * unit; }
 
@@ -73,17 +74,26 @@ void protect(const Allocation& allocation, bool open) {
   mprotect(pages.begin, pages.size, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-void poison_edges(const Allocation& allocation) {
+void poison(const Allocation& allocation) {
   const Pages pages = pages_of(allocation);
   char* begin = reinterpret_cast<char*>(allocation.begin);
+  char* end = begin + allocation.size;
+  if (allocation.size <= kFilledAtMost) {
+    std::memset(pages.begin, kPoison, pages.size);
+  } else {
+    std::memset(pages.begin, kPoison, static_cast<std::size_t>(begin - pages.begin));
+    std::memset(end, kPoison, static_cast<std::size_t>(pages.begin + pages.size - end));
+  }
   ASAN_POISON_MEMORY_REGION(pages.begin, static_cast<std::size_t>(begin - pages.begin));
-  ASAN_POISON_MEMORY_REGION(begin + allocation.size, round_up(allocation.size, kAlignment) - allocation.size);
+  ASAN_POISON_MEMORY_REGION(end, round_up(allocation.size, kAlignment) - allocation.size);
 }
 
 void check_edges(const Allocation& allocation) {
   const Pages pages = pages_of(allocation);
-  ASAN_UNPOISON_MEMORY_REGION(pages.begin, pages.size);
   const char* begin = reinterpret_cast<const char*>(allocation.begin);
+  const char* end = begin + allocation.size;
+  ASAN_UNPOISON_MEMORY_REGION(pages.begin, static_cast<std::size_t>(begin - pages.begin));
+  ASAN_UNPOISON_MEMORY_REGION(end, static_cast<std::size_t>(pages.begin + pages.size - end));
   for (const char* byte = pages.begin; byte != pages.begin + pages.size; ++byte) {
     if (byte == begin) byte += allocation.size;
     if (byte == pages.begin + pages.size) break;
@@ -130,8 +140,7 @@ void* allocate(std::size_t size, MemoryKind kind, int device) {
   const Pages pages = pages_of(allocation);
   if (mprotect(pages.begin, pages.size, PROT_READ | PROT_WRITE) != 0) return nullptr;
   memory().next += bytes + kPage;
-  std::memset(pages.begin, kPoison, pages.size);
-  poison_edges(allocation);
+  poison(allocation);
   memory().allocations[allocation.begin] = allocation;
   if (kind == MemoryKind::kDevice && memory().open[static_cast<std::size_t>(device)] == 0) protect(allocation, false);
   return reinterpret_cast<void*>(allocation.begin);

@@ -19,7 +19,8 @@ struct Allocation {
   bool freed = false;
 };
 
-// nullptr: no memory. Filled with 0xCD.
+// nullptr: no memory. Filled with 0xCD; of more than 1 GiB only the edges are, and pages that nobody touches cost
+// nothing.
 void* allocate(std::size_t size, MemoryKind kind, int device);
 
 // False: `pointer` is not the beginning of a living allocation of this kind. Reports writes past either end.

@@ -31,7 +31,7 @@ cudaError_t copy_on(cudaStream_t handle, void* to, const void* from, std::size_t
   bool waits = false;
   const cudaError_t result = submit_copy(stream, copy, &waits);
   if (result != cudaSuccess) return result;
-  if (!host_waits && waits) count_call("pageable copy");
+  if (!host_waits && waits) count_kind("pageable copy");
   if (host_waits || waits) stream->synchronize();
   return device_error(stream->device());
 }

@@ -46,6 +46,7 @@ LabelsView view_of(const tokavg_labels_t& labels, int64_t ignore_index, int weig
 }
 
 bool cell_is_kept = false;
+bool arrays_are_on_device = false;
 
 // The arrays of one call and its cell.
 class Call {
@@ -65,7 +66,7 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   void add(const ArrayView& array, std::int64_t rows, std::int64_t cols, std::int64_t width = 1) {
-    mirror.add(array, rows, cols, width, size_of(array.dtype));
+    if (!arrays_are_on_device) mirror.add(array, rows, cols, width, size_of(array.dtype));
   }
   void add(const LabelsView& view) {
     for (const ArrayView& array : {view.labels, view.mask, view.weights}) add(array, view.rows, view.cols);
@@ -185,6 +186,25 @@ int kernels_is_emulated() {
 }
 
 void kernels_keep_cell(int keep) { cell_is_kept = keep != 0; }
+
+void kernels_use_device_arrays(int direct) { arrays_are_on_device = direct != 0; }
+
+void* kernels_device_memory(int64_t size) {
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, static_cast<std::size_t>(size)) == cudaSuccess) return memory;
+  static_cast<void>(cudaGetLastError());
+  return nullptr;
+}
+
+void kernels_device_free(void* memory) { must(cudaFree(memory), "cudaFree"); }
+
+void kernels_device_write(void* to, const void* from, int64_t size) {
+  must(cudaMemcpy(to, from, static_cast<std::size_t>(size), cudaMemcpyHostToDevice), "cudaMemcpy");
+}
+
+void kernels_device_read(const void* from, void* to, int64_t size) {
+  must(cudaMemcpy(to, from, static_cast<std::size_t>(size), cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
 
 kernels_cell_t kernels_count(const tokavg_labels_t* labels, int64_t ignore_index, int weights_divide) {
   return cell_of([&](Call& call) {

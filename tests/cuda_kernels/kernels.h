@@ -43,6 +43,14 @@ int kernels_is_emulated(void);
 /* From now on calls add to what is in the cell (keep != 0), or begin with an empty one. */
 void kernels_keep_cell(int keep);
 
+/* From now on (direct != 0) arrays lie in device memory already, and are used where they are. */
+void kernels_use_device_arrays(int direct);
+/* NULL: there is not so much. */
+void *kernels_device_memory(int64_t size);
+void kernels_device_free(void *memory);
+void kernels_device_write(void *to, const void *from, int64_t size);
+void kernels_device_read(const void *from, void *to, int64_t size);
+
 kernels_cell_t kernels_count(const tokavg_labels_t *labels, int64_t ignore_index, int weights_divide);
 /* labels may be NULL. */
 kernels_cell_t kernels_token_losses(const tokavg_array_t *losses, int64_t rows, int64_t cols,

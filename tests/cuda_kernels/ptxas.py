@@ -32,6 +32,8 @@ def main():
     kernels = list(kernels_of(pathlib.Path(report).read_text(encoding="utf-8")))
     faults = [f"ptxas reported no kernel for {wanted}" for wanted in architectures
               if not any(wanted == architecture for architecture, *_ in kernels)]
+    if not kernels:
+        faults.append("ptxas reported no kernel")
     for architecture, name, registers, spilled in kernels:
         print(f"{architecture} {name}: {registers} registers, {spilled} bytes spilled")
         if spilled:

@@ -10,7 +10,11 @@
 #include "support/random.h"
 #include "support/simd.h"
 
-enum { kMostItems = 500 };
+#ifdef TOKAVG_CUDA_EMULATOR
+#include "cuda_emulator/control.h"
+#endif
+
+enum { kMostItems = 500, kMostArrays = 160 /* of a launch, as src/device/cuda/scale.cu has it */ };
 
 static const int32_t kDtypes[] = {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16};
 
@@ -61,15 +65,28 @@ static double product_of(const kernels_multiplier_t *m) {
   return factor == 0 ? 0 : factor * m->scale * (m->has_scale_device ? (double)m->scale_device : 1);
 }
 
+static uint64_t launches(void) {
+#ifdef TOKAVG_CUDA_EMULATOR
+  return cuda_emulator_calls("scale_kernel");
+#else
+  return 0;
+#endif
+}
+
+/* As few launches as the arrays that have elements fit into. */
 static void check(item_t *items, int64_t n, const kernels_multiplier_t *multiplier) {
   static tokavg_scale_item_t arrays[kMostItems];
+  uint64_t filled = 0;
   assert_int_equal(internal_use_kernels("reference", 1), TOKAVG_OK);
   for (int64_t i = 0; i < n; ++i) {
     arrays[i] = (tokavg_scale_item_t){items[i].data, items[i].count, items[i].dtype, TOKAVG_MEMORY_CUDA};
+    filled += items[i].count > 0 ? 1 : 0;
     internal_scale(items[i].expected, items[i].dtype, items[i].count, product_of(multiplier));
   }
+  const uint64_t before = launches();
   const kernels_cell_t got = kernels_scale(arrays, n, multiplier);
   if (got.status != TOKAVG_OK) fail_msg("%s", got.text);
+  if (kernels_is_emulated()) assert_int_equal(launches() - before, (filled + kMostArrays - 1) / kMostArrays);
   for (int64_t i = 0; i < n; ++i) {
     assert_same_values(items[i].data, items[i].expected, items[i].dtype, items[i].count);
     free(items[i].memory);
@@ -97,19 +114,20 @@ static void one_array(void **state) {
   }
 }
 
-/* More than one launch takes, and of very different sizes. */
+/* More than one launch takes, and of very different sizes; some of them empty, or (t odd) none. */
 static void many_arrays(void **state) {
   (void)state;
   uint64_t random = 2;
   static const int64_t ns[] = {1, 2, 159, 160, 161, 320, 321, kMostItems};
-  for (int t = 0; t < 8; ++t) {
+  for (int t = 0; t < 8 * 2; ++t) {
     static item_t items[kMostItems];
-    for (int64_t i = 0; i < ns[t]; ++i) {
-      const int64_t count = i % 50 == 7 ? 40000 + random_below(&random, 60000) : random_below(&random, 40);
+    for (int64_t i = 0; i < ns[t / 2]; ++i) {
+      const int64_t small = random_below(&random, 40) + t % 2;
+      const int64_t count = i % 50 == 7 ? 40000 + random_below(&random, 60000) : small;
       items[i] = item_make(kDtypes[random_below(&random, 4)], count, random_below(&random, 9), &random);
     }
     const kernels_multiplier_t multiplier = random_multiplier(&random);
-    check(items, ns[t], &multiplier);
+    check(items, ns[t / 2], &multiplier);
   }
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // failing_calls WAY: each call of CUDA's and NCCL's fails once on one rank, while the ranks open and while they sum.
-// The rank says which call it was, all ranks hear of it, nobody hangs, and nothing is left on the GPUs.
+// The rank says which call it was, all ranks hear of it, nobody hangs, and nothing is left on the GPUs. A call that is
+// made and is not in the tables is a fault, and so is one in the tables that never failed.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "cuda_emulator/control.h"
@@ -20,11 +22,16 @@ using tokavg::Reduction;
 using tokavg::Transport;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kVictim = 1;
 constexpr int kDeadlineMs = 400;
 
-enum class Phase { kOpen, kSum, kEnd };
-constexpr const char* kPhases[] = {"while opening", "while summing", "at the end"};
+enum class Phase { kOpen, kSum, kEnd, kAbort };
+constexpr const char* kPhases[] = {"while opening", "while summing", "at the end", "in an abort"};
+
+// In which ways there is such a call.
+constexpr unsigned bit(Way way) { return 1U << static_cast<unsigned>(way); }
+constexpr unsigned kOwnOnes = bit(Way::kSplit) | bit(Way::kOwn);
+constexpr unsigned kLentOnes = bit(Way::kLent) | bit(Way::kSplit);
+constexpr unsigned kAll = kOwnOnes | kLentOnes;
 
 struct Failing {
   const char* call;
@@ -32,6 +39,8 @@ struct Failing {
   bool is_told = true;    // to the other ranks; else their part is over by then, perhaps
   bool comes_out = true;  // of the call on the other ranks, which waits there for this one
   int kth = 1;
+  unsigned ways = kAll;
+  int victim = 1;
 };
 
 // Calls that come only while opening; what is counted later are others' (the test's own among them).
@@ -44,23 +53,24 @@ constexpr Failing kCalls[] = {
     {"cudaThreadExchangeStreamCaptureMode", cudaErrorUnknown},
     {"cudaGetDevice", cudaErrorUnknown},
     {"cudaSetDevice", cudaErrorUnknown, true, false},
-    {"cudaGetDeviceCount", cudaErrorNoDevice},
+    {"cudaGetDeviceCount", cudaErrorNoDevice, true, true, 1, bit(Way::kOwn)},
     {"cudaDeviceGetStreamPriorityRange", cudaErrorUnknown},
     {"cudaStreamCreateWithPriority", cudaErrorMemoryAllocation},
     {"cudaEventCreateWithFlags", cudaErrorMemoryAllocation},
     {"cudaMalloc", cudaErrorMemoryAllocation},
     {"cudaHostAlloc", cudaErrorMemoryAllocation},
+    {"cudaMemsetAsync", cudaErrorUnknown},
     {"cudaMemcpyAsync", cudaErrorUnknown},
     {"cudaMemcpyAsync", cudaErrorUnknown, false, true, 2},
     {"cudaMemcpyAsync", cudaErrorUnknown, false, true, 3},
     {"cudaEventRecord", cudaErrorUnknown, false},
     {"cudaEventQuery", cudaErrorUnknown, false},
     {"ncclGetVersion", ncclInternalError},
-    {"ncclGetUniqueId", ncclSystemError},
-    {"ncclCommInitRankConfig", ncclSystemError, true, false},
-    {"ncclCommSplit", ncclSystemError, true, false},
+    {"ncclGetUniqueId", ncclSystemError, true, true, 1, bit(Way::kOwn), 0},
+    {"ncclCommInitRankConfig", ncclSystemError, true, false, 1, bit(Way::kOwn)},
+    {"ncclCommSplit", ncclSystemError, true, false, 1, bit(Way::kSplit)},
     {"ncclCommCount", ncclInternalError},
-    {"ncclCommCuDevice", ncclInternalError},
+    {"ncclCommCuDevice", ncclInternalError, true, true, 1, kLentOnes},
     {"ncclCommUserRank", ncclInternalError},
     {"ncclAllReduce", ncclUnhandledCudaError},
     {"ncclCommGetAsyncError", ncclInternalError, false},
@@ -69,21 +79,32 @@ constexpr Failing kCalls[] = {
 // What is called when all is over: nobody is told, and nothing is left.
 constexpr Failing kLastCalls[] = {
     {"cudaStreamSynchronize", cudaErrorUnknown},
-    {"cudaStreamQuery", cudaErrorUnknown},
-    {"ncclCommFinalize", ncclInternalError},
+    {"cudaStreamQuery", cudaErrorUnknown, false, true, 1, bit(Way::kLent)},
+    {"cudaFree", cudaErrorUnknown},
+    {"cudaFreeHost", cudaErrorUnknown},
+    {"cudaStreamDestroy", cudaErrorUnknown},
+    {"cudaEventDestroy", cudaErrorUnknown},
+    {"ncclCommFinalize", ncclInternalError, false, true, 1, kOwnOnes},
+    {"ncclCommDestroy", ncclInternalError, false, true, 1, kOwnOnes},
 };
+
+// The same where the communicator is given up.
+constexpr Failing kAborts = {"ncclCommAbort", ncclInternalError, false, true, 1, kOwnOnes};
+
+// What this test calls, and the library does not.
+constexpr const char* kOfTheTest = "ncclCommInitAll";
 
 // Of one and only one call, in a thread of the victim's.
 void plan(const Failing& failing) {
   // An errand's thread begins on device 0, from where it goes to its own.
   const bool leaves = std::strcmp(failing.call, "cudaSetDevice") == 0;
-  cuda_emulator_fail(failing.call, failing.kth, failing.error, leaves ? 0 : kVictim, 0);
+  cuda_emulator_fail(failing.call, failing.kth, failing.error, leaves ? 0 : failing.victim, 0);
 }
 
 // One rank's part. What it saw goes to `error`.
 void live(Rank& rank, Phase phase, const Failing& failing, std::optional<Error>& error) {
   const auto plan_in = [&](Phase now) {
-    if (now == phase && rank.rank == kVictim) plan(failing);
+    if (now == phase && rank.rank == failing.victim) plan(failing);
   };
   rank.options.timeout_ms = kDeadlineMs;
   rank.options.device_index = rank.way == Way::kOwn ? rank.rank : -1;
@@ -111,6 +132,8 @@ void live(Rank& rank, Phase phase, const Failing& failing, std::optional<Error>&
     return;
   }
   plan_in(Phase::kEnd);
+  plan_in(Phase::kAbort);
+  if (phase == Phase::kAbort) return transport->abort();
   transport->close();
 }
 
@@ -118,7 +141,7 @@ void live(Rank& rank, Phase phase, const Failing& failing, std::optional<Error>&
 int check(const std::vector<std::optional<Error>>& errors, const Failing& failing, bool happened) {
   int faults = 0;
   for (std::size_t r = 0; r < errors.size(); ++r) {
-    const bool is_victim = r == static_cast<std::size_t>(kVictim);
+    const bool is_victim = r == static_cast<std::size_t>(failing.victim);
     const std::string text = errors[r] ? errors[r]->text() : "no error";
     const bool named = !happened || text.find(failing.call) != std::string::npos;
     const bool good =
@@ -129,7 +152,12 @@ int check(const std::vector<std::optional<Error>>& errors, const Failing& failin
   return faults;
 }
 
-int play(Way way, int ranks, Phase phase, const Failing& failing) {
+std::set<std::string>& called() {
+  static std::set<std::string> names;
+  return names;
+}
+
+int play(Way way, int ranks, Phase phase, const Failing& failing, bool& ever) {
   std::vector<std::optional<Error>> errors(static_cast<std::size_t>(ranks));
   const auto body = [&](Rank& rank) { live(rank, phase, failing, errors[static_cast<std::size_t>(rank.rank)]); };
   const std::size_t stuck = phase == Phase::kOpen && !failing.comes_out ? static_cast<std::size_t>(ranks - 1) : 0;
@@ -138,8 +166,38 @@ int play(Way way, int ranks, Phase phase, const Failing& failing) {
   int faults = run(name, way, ranks, body, stuck);
   const bool happened = cuda_emulator_failures_left() == 0;
   if (!happened) std::printf("     (%s is not called then)\n", failing.call);
-  if (phase != Phase::kEnd) faults += check(errors, failing, happened);
+  ever = ever || happened;
+  if (phase == Phase::kOpen || phase == Phase::kSum) faults += check(errors, failing, happened);
+  for (std::size_t i = 0; cuda_emulator_called(i) != nullptr; ++i) called().insert(cuda_emulator_called(i));
   cuda_emulator_reset();
+  return faults;
+}
+
+int play_in(Way way, const std::vector<Phase>& phases, const Failing& failing) {
+  const bool wanted = (failing.ways & bit(way)) != 0;
+  if (!wanted && phases.front() == Phase::kEnd) return 0;  // there it is the test that may call it
+  bool ever = false;
+  int faults = 0;
+  for (const Phase phase : phases) faults += play(way, phase == Phase::kSum ? 3 : 2, phase, failing, ever);
+  if (ever == wanted) return faults;
+  std::printf("FAIL %s no. %d, %s: %s\n", failing.call, failing.kth, name_of(way),
+              wanted ? "never failed" : "failed, and the table says that it is not called");
+  return faults + 1;
+}
+
+bool is_known(const std::string& name) {
+  const auto is_it = [&name](const Failing& failing) { return name == failing.call; };
+  return std::any_of(std::begin(kCalls), std::end(kCalls), is_it) ||
+         std::any_of(std::begin(kLastCalls), std::end(kLastCalls), is_it) || is_it(kAborts) || name == kOfTheTest;
+}
+
+int check_called() {
+  int faults = 0;
+  for (const std::string& name : called()) {
+    if (is_known(name)) continue;
+    std::printf("FAIL %s is called, and not in the tables\n", name.c_str());
+    ++faults;
+  }
   return faults;
 }
 
@@ -156,12 +214,15 @@ int main(int argc, char** argv) {
   int faults = 0;
   for (const Failing& failing : kCalls) {
     if (argc > 2 && std::strcmp(argv[2], failing.call) != 0) continue;
-    faults += play(*way, 2, Phase::kOpen, failing);
-    if (!only_opens(failing)) faults += play(*way, 3, Phase::kSum, failing);
+    std::vector<Phase> phases = {Phase::kOpen};
+    if (!only_opens(failing)) phases.push_back(Phase::kSum);
+    faults += play_in(*way, phases, failing);
   }
   for (const Failing& failing : kLastCalls) {
     if (argc > 2 && std::strcmp(argv[2], failing.call) != 0) continue;
-    faults += play(*way, 2, Phase::kEnd, failing);
+    faults += play_in(*way, {Phase::kEnd}, failing);
   }
+  if (argc == 2 || std::strcmp(argv[2], kAborts.call) == 0) faults += play_in(*way, {Phase::kAbort}, kAborts);
+  faults += check_called();
   return faults == 0 ? 0 : 1;
 }

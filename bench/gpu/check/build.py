@@ -5,7 +5,7 @@ import subprocess
 
 MOST_MIB = 64  # what some ways to another machine carry
 OPTIONS = ("-DCMAKE_BUILD_TYPE=Release", "-DTOKAVG_BUILD_GPU_CHECK=ON", "-DTOKAVG_BUILD_TESTS=ON", "-DTOKAVG_CUDA=ON",
-           "-DTOKAVG_NCCL=ON", "-DTOKAVG_BUILD_TOOLS=OFF", "-DTOKAVG_BUILD_EXAMPLES=OFF")
+           "-DTOKAVG_NCCL=ON", "-DTOKAVG_BUILD_TOOLS=OFF", "-DTOKAVG_BUILD_EXAMPLES=ON")
 
 
 def build(root, folder, jobs):

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a run, as steps. What is worth most comes first: the time of the whole run is limited."""
+"""The parts of a run, as steps. What is worth most comes first, what is right before what is fast: the time of the whole
+run is limited."""
+import os
+
 from . import machine
 from .runner import Step
 
-PARTS = ("contract", "bad_weights", "gradients", "graph", "late_peer", "refusals", "streams", "kernels", "large", "bench", "peers",
-         "mpi", "sanitizer")
+PARTS = ("contract", "bad_weights", "gradients", "graph", "late_peer", "lent", "refusals", "streams", "kernels", "large", "examples",
+         "mpi", "sanitizer", "bench", "peers")
+EXAMPLES = ("sgd", "premulsum")
 CASES = "tests/data/contract.jsonl"
 SANITIZER_FOUND = 99  # our choice of exit code
 
@@ -15,7 +19,7 @@ class Plan:
     def __init__(self, folder, build, out, gpus, quick):
         self.folder, self.out, self.gpus, self.quick = folder, out, gpus, quick
         self.suffix = build["suffix"]
-        self.nccl = machine.nccl()
+        self.nccl = "" if self.suffix == "emulated" else machine.nccl()
 
     def program(self, name):
         return f"bin/{name}_{self.suffix}"
@@ -33,7 +37,7 @@ class Plan:
         return found
 
     def steps(self, parts):
-        makers = (_contract, _programs, _kernels, _large, _bench, _peers, _mpi, _sanitizer)
+        makers = (_contract, _programs, _kernels, _large, _examples, _mpi, _sanitizer, _bench, _peers)
         return [step for maker in makers for step in maker(self) if step.part in parts]
 
 
@@ -44,8 +48,15 @@ def _contract(plan):
 
 
 def _programs(plan):
-    for name in ("bad_weights", "gradients", "graph", "late_peer", "refusals", "streams"):
-        yield Step(name, [plan.program(f"cuda_{name}")], 60)
+    for name in ("bad_weights", "gradients", "graph", "late_peer", "lent", "refusals", "streams"):
+        yield Step(name, [plan.program(f"cuda_{name}")], 60, skip=_no_lending(plan) if name == "lent" else "")
+
+
+def _no_lending(plan):
+    """NCCL has a rank a GPU, and one rank alone has nobody whom it could leave."""
+    if plan.nccl is None:
+        return "no libnccl.so.2 is here"
+    return "it takes two GPUs, and one is here" if len(plan.gpus) < 2 and plan.suffix != "emulated" else ""
 
 
 def _kernels(plan):
@@ -62,44 +73,49 @@ def _large(plan):
         yield Step(f"large.{what}", [plan.program("cuda_large"), *limit, what], 60)
 
 
-def _bench(plan):
-    options = plan.choose([], ["--quick"], ["--tiny"])
-    yield Step("bench", [plan.program("tokavg_bench"), *options, "--json", plan.out / "bench.json"], 120)
+def _examples(plan):
+    """Those that were built with the other programs."""
+    for name in EXAMPLES:
+        program = plan.program(f"cuda_example_{name}") if plan.suffix == "emulated" else f"bin/example_{name}"
+        skip = "" if (plan.folder / program).exists() else "these programs were built without it"
+        if name == "premulsum" and plan.nccl is None:
+            skip = "no libnccl.so.2 is here"
+        path = os.pathsep.join(filter(None, [plan.nccl, os.environ.get("LD_LIBRARY_PATH")]))
+        environment = {"LD_LIBRARY_PATH": path} if path else {}
+        yield Step(f"examples.{name}", [program], 60, environment, skip)
 
 
-def _peers(plan):
-    python = machine.torch_python()
-    skip = "a quick run has no peers" if plan.quick else "" if python else "no python3 here has torch"
-    script = plan.folder / "bench/gpu/peers.py"
-    command = [python or "python3", "-B", script, "--library", plan.folder / "lib/libtokavg.so.1", "--json", plan.out / "peers.json"]
-    yield Step("peers", command, 120, skip=skip)
+def _one_gpu(plan):
+    """The first that this run may use, and for all processes."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+    return {"CUDA_EMULATOR_DEVICES": "1"} if plan.suffix == "emulated" else {"CUDA_VISIBLE_DEVICES": first}
 
 
 def _mpi(plan):
     """Two processes on one GPU, whose sums go over MPI."""
     path, flavour = machine.mpiexec()
-    program = plan.program(f"cuda_mpi_runner_{flavour}") if path else ""
-    skip = "" if path else flavour
-    if path and not (plan.folder / program).exists():
-        skip = f"these programs were built without {flavour}"
-    elif path and (missing := machine.missing_libraries(plan.folder / program)):
-        skip = f"{flavour} of this machine is another one: {', '.join(missing)} is not here"
     options = ["--oversubscribe", "--bind-to", "none"] if flavour == "openmpi" else ["-bind-to", "none"]
     environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
-    yield Step("mpi.bridge", [path or "mpiexec", *options, "-n", 2, plan.folder / program, "bridge", CASES], 60,
-               environment, skip)
+                   "OMPI_MCA_btl_vader_single_copy_mechanism": "none", **_one_gpu(plan)}
+    for name, program, arguments in (("bridge", "cuda_mpi_runner", ["bridge", CASES]),
+                                     ("late_peer", "cuda_mpi_late_peer", ["bridge"])):
+        program = plan.program(f"{program}_{flavour}") if path else ""
+        skip = "" if path else flavour
+        if path and not (plan.folder / program).exists():
+            skip = f"these programs were built without {flavour}"
+        elif path and (missing := machine.missing_libraries(plan.folder / program)):
+            skip = f"{flavour} of this machine is another one: {', '.join(missing)} is not here"
+        yield Step(f"mpi.{name}", [path or "mpiexec", *options, "-n", 2, plan.folder / program, *arguments], 60, environment, skip)
 
 
 def _judge_sanitizer(code, output):
-    """A program that runs out of time under a sanitizer is slow and not wrong."""
     if "Device not supported" in output:
         return "skipped", "compute-sanitizer does not support this device here"
     found = code == SANITIZER_FOUND or "========= Invalid" in output or "========= Error" in output
     if found:
         return "failed", "errors were reported"
     if code is None:
-        return "skipped", "its time was over; nothing was reported until then"
+        return "failed", "its time was over; nothing was reported until then"
     return ("passed", "") if code == 0 else ("failed", f"exit code {code}")
 
 
@@ -121,3 +137,16 @@ def _sanitizer(plan):
             yield Step(f"sanitizer.{check}.{name}",
                        [tool or "compute-sanitizer", *options, plan.folder / program, *arguments], 60, skip=skip,
                        judge=_judge_sanitizer)
+
+
+def _bench(plan):
+    options = plan.choose([], ["--quick"], ["--tiny"])
+    yield Step("bench", [plan.program("tokavg_bench"), *options, "--json", plan.out / "bench.json"], 120)
+
+
+def _peers(plan):
+    python = machine.torch_python()
+    skip = "a quick run has no peers" if plan.quick else "" if python else "no python3 here has torch"
+    script = plan.folder / "bench/gpu/peers.py"
+    command = [python or "python3", "-B", script, "--library", plan.folder / "lib/libtokavg.so.1", "--json", plan.out / "peers.json"]
+    yield Step("peers", command, 120, skip=skip)

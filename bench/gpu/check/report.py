@@ -7,6 +7,7 @@ from evaluation import goals as evaluation
 from evaluation import machine, table
 
 from . import goals
+from .runner import LEFT_OUT
 
 
 def _load(path):
@@ -27,6 +28,7 @@ def merge(runner, plan, build, seconds):
         "build": build,
         "steps": runner.records,
         "counts": runner.counts(),
+        "left_out": runner.left_out(),
         "bench": bench,
         "peers": peers,
         "goals": evaluation.evaluate(answers, goals.CHECKS),
@@ -123,4 +125,6 @@ def markdown(merged):
 
 
 def summary(merged):
-    return ", ".join(f"{merged['counts'][status]} {status}" for status in ("passed", "failed", "skipped"))
+    counts = ", ".join(f"{merged['counts'][status]} {status}" for status in ("passed", "failed", "skipped"))
+    left_out = [record["name"] for record in merged["steps"] if record["status"] == LEFT_OUT]
+    return f"{counts}; INCOMPLETE, no time was left for {', '.join(left_out)}" if left_out else counts

@@ -9,6 +9,8 @@ import time
 import typing
 
 SKIPPED = 77
+LEFT_OUT = "left out"  # what the time of the whole run was too short for: neither a success nor a fault
+STATUSES = ("passed", "failed", "skipped", LEFT_OUT)
 
 
 @dataclasses.dataclass
@@ -74,7 +76,10 @@ class Runner:
 
     def counts(self):
         return {status: sum(record["status"] == status for record in self.records)
-                for status in ("passed", "failed", "skipped")}
+                for status in STATUSES}
+
+    def left_out(self):
+        return [record["name"] for record in self.records if record["status"] == LEFT_OUT]
 
     def _outcome(self, step):
         if step.skip:
@@ -83,8 +88,10 @@ class Runner:
             return "failed", f"{step.command[0]} is not in the folder", ""
         left = self.end - time.monotonic()
         if left < 3:
-            return "skipped", "no time is left", ""
+            return LEFT_OUT, "no time is left", ""
         code, output = self._execute(step, min(step.limit_s, left))
+        if code is None and left < step.limit_s and judged(step, 0, output)[0] == "passed":
+            return LEFT_OUT, f"the time of the whole run was over, {left:.0f} of its {step.limit_s:.0f} s were left", output
         return *judged(step, code, output), output
 
     def _execute(self, step, limit_s):

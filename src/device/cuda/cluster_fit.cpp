@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/cuda/check.hpp"
+#include "device/cuda/processor.hpp"
 
 namespace tokavg::cuda {
 namespace {
@@ -43,9 +44,9 @@ void allow(const void* kernel, cudaFuncAttribute what, int value) {
 
 }  // namespace
 
-void allow_shape(const void* kernel, const LaunchShape& shape) {
-  allow(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
-  if (shape.cluster > kPortableCluster) allow(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+void allow_all(const void* kernel) {
+  allow(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  allow(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
 }
 
 bool cluster_fits(const void* kernel, const LaunchShape& shape) {
@@ -53,7 +54,7 @@ bool cluster_fits(const void* kernel, const LaunchShape& shape) {
   check(cudaGetDevice(&device), "cudaGetDevice");
   const Question question{kernel, device, shape.shared_bytes, shape.threads, shape.cluster};
   if (const std::optional<bool> known = remembered(question)) return *known;
-  allow_shape(kernel, shape);
+  allow_all(kernel);
   LaunchShape one = shape;
   one.blocks = shape.cluster;
   const LaunchConfig config(one, nullptr);

@@ -30,17 +30,15 @@ __device__ inline Row find_row(const RowsTask& task, double gradient_scale, std:
   row.j = number % view.cols;
   if (view.shift >= view.cols || row.j >= view.cols - view.shift) return row;
   const std::int64_t c = row.j + view.shift;
-  // All are loaded at once, though a weight that is not scored may be anything.
   const std::int64_t label = label_at(view, row.r, c);
   const bool unmasked = is_unmasked(view, row.r, c);
-  const double weight = weight_at(view, row.r, c);
   if (label == view.ignore_index || !unmasked) return row;
-  row.weight = weight;
+  row.weight = weight_at(view, row.r, c);
   const bool is_class = label >= view.label_base && label - view.label_base < task.plan.vocab;
   row.kind = is_class ? RowKind::kScored : RowKind::kBadLabel;
   if (!is_class) return row;
   row.label = static_cast<std::int32_t>(label - view.label_base);
-  row.scale = weight * gradient_scale;
+  row.scale = row.weight * gradient_scale;
   return row;
 }
 

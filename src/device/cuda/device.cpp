@@ -50,7 +50,7 @@ class CudaDevice final : public StreamDevice {
     std::vector<cudaEvent_t> last_uses;
     if (order_->used()) last_uses.push_back(event(kOrder));
     if (side_used_) last_uses.push_back(event(kSideDone));
-    free_when_unused(std::move(resources_), last_uses, replaying());
+    free_when_unused(std::move(resources_), last_uses);
   }
 
   void agree(const StreamRule& rule) override { rule_ = rule; }
@@ -72,14 +72,16 @@ class CudaDevice final : public StreamDevice {
     }
     return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
   }
-  [[nodiscard]] bool capturing(Stream stream) override {
-    CurrentDevice current(resources_->device);  // whose default stream NULL is
-    const bool active = Order::capture_of(to_cuda(stream)).active;
+  [[nodiscard]] bool capturing(Stream stream) override { return capture_of(stream).active; }
+  void check_alive() override {
+    const OutsideCapture outside;
+    CurrentDevice current(resources_->device);
+    const cudaError_t error = cudaStreamQuery(resources_->own_stream->get());
+    if (error != cudaErrorNotReady) check(error, "cudaStreamQuery");
     current.restore();
-    return active;
   }
 
-  void check_open(Stream stream) override { check_open(Order::capture_of(to_cuda(stream))); }
+  void check_open(Stream stream) override { check_open(capture_of(stream)); }
 
   void count(const LabelsView& labels, std::int32_t term, bool begins_microbatch, Stream stream) override {
     enqueue(stream, [&](cudaStream_t s) {
@@ -198,12 +200,11 @@ class CudaDevice final : public StreamDevice {
   [[nodiscard]] StreamControl* device_control() const { return arena_->control(); }
   [[nodiscard]] Words device_box(std::int32_t index) const { return arena_->box(index, enqueue_ != nullptr); }
 
-  [[nodiscard]] bool replaying() const {
-    for (std::int32_t i = 0; i < kCapturedSteps; ++i) {
-      MessageHeader& header = *arena_->box_on_host(eager_boxes() + i).header;
-      if (observe(header.begun) != observe(header.done)) return true;
-    }
-    return false;
+  [[nodiscard]] Order::Capture capture_of(Stream stream) const {
+    CurrentDevice current(resources_->device);  // whose default stream NULL is
+    const Order::Capture capture = Order::capture_of(to_cuda(stream));
+    current.restore();
+    return capture;
   }
 
   template <typename Body>
@@ -224,7 +225,7 @@ class CudaDevice final : public StreamDevice {
 
   // A graph would take, with every replay, what was there once.
   void check_open(const Order::Capture& now) const {
-    if (open_.used() == 0 || now == opened_in_) return;
+    if (open_.kept() == 0 || now == opened_in_) return;
     fail(TOKAVG_ERR_STATE,
          "%s; count, and close the step with tokavg_reduce, either inside one capture or outside of any",
          now.active ? "the open step was begun before the capture of this stream, or in another one"

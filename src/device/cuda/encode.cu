@@ -100,6 +100,7 @@ __global__ void encode_kernel(EncodeTask task) {
     StepSlot& slot = task.slots[state.recent[k]];
     old = take(&slot.terms[term], true, true);
     slot.recorded[term] += old.loss_tokens;
+    if (!closes) slot.terms[term].bad_weights = old.bad_weights;  // the next step is to tell of them too
   }
   const Word bad_labels = warp_sum(old.bad_labels) + open.bad_labels;
   const Word bad_weights = warp_sum(old.bad_weights);  // of losses alone; this step, or flush, tells of them

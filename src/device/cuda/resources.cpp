@@ -43,25 +43,23 @@ bool in_use(const std::vector<cudaEvent_t>& last_uses) {
 
 // In a thread of an errand, which has no device yet. Of a GPU that has gone there is nothing left to be freed, and when
 // the process ends the driver frees it all.
-void free_here(Resources* resources, const std::vector<cudaEvent_t>& last_uses, bool replaying) {
+void free_here(Resources* resources, const std::vector<cudaEvent_t>& last_uses) {
   const OutsideCapture outside;
   if (cudaSetDevice(resources->device) != cudaSuccess) return;
   while (in_use(last_uses)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (Errand::process_ends()) return;
   }
-  // When the rest of a graph has run no event tells.
-  if (replaying && cudaDeviceSynchronize() != cudaSuccess) return;
+  if (Errand::process_ends()) return;
   const std::unique_ptr<Resources> freed(resources);
 }
 
 }  // namespace
 
-void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses,
-                      bool replaying) noexcept {
+void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses) noexcept {
   Resources* owned = resources.release();
   try {
-    Errand([owned, last_uses, replaying] { free_here(owned, last_uses, replaying); });
+    Errand([owned, last_uses] { free_here(owned, last_uses); });
   } catch (...) {
     // No thread: it stays until the process ends.
   }

@@ -37,14 +37,12 @@ struct Resources {
   int device;
   std::unique_ptr<OwnStream> own_stream;  // messages nobody's stream asks for
   std::unique_ptr<Memory> mapped_memory;
-  std::unique_ptr<Memory> device_memory;  // goes before the mapped: freeing it waits for kernels that use either
+  std::unique_ptr<Memory> device_memory;  // goes before the mapped: freeing it waits for all kernels, of graphs too
   std::vector<Event> events;
 };
 
 // Never waits: freeing memory would, for all that the GPU is doing, and a rank that waits there keeps the others from
 // what that GPU is perhaps waiting for. So it is done in an errand, after the `last_uses`, events of the resources.
-// replaying: a graph may use them still, so it waits for the whole GPU.
-void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses,
-                      bool replaying) noexcept;
+void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses) noexcept;
 
 }  // namespace tokavg::cuda

@@ -12,10 +12,12 @@ namespace tokavg::nccl {
 using cuda::Event;
 
 // While it lives, calls go to this GPU, and allocating, freeing and asking after events disturb no capture, whatever
-// stream of whichever thread is being captured just now. Afterwards all is as the caller had it.
+// stream of whichever thread is being captured just now. Afterwards all is as the caller had it; restore() tells where
+// that fails.
 class OnGpu {
  public:
   explicit OnGpu(int device) : current_(device) {}
+  void restore() { current_.restore(); }
 
  private:
   cuda::OutsideCapture outside_;

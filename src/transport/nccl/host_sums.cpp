@@ -38,15 +38,17 @@ class HostSums::Sum final : public Reduction {
 
   bool test() override {
     if (done_ || late_) return done_;
-    const OnGpu gpu(sums_->communicator_->device());
+    OnGpu gpu(sums_->communicator_->device());
     if (!slot_.done.happened()) {
       sums_->communicator_->check_health();
+      gpu.restore();
       return false;
     }
     sums_->communicator_->check_sums();
     std::memcpy(words_.data(), slot_.on_host, words_.size_bytes());
     slot_.in_use = false;
     done_ = true;
+    gpu.restore();
     return true;
   }
 
@@ -83,32 +85,35 @@ HostSums::Belongings::Belongings(std::size_t slot_words) : words(kSlots * slot_w
 
 HostSums::HostSums(std::shared_ptr<Communicator> communicator, std::size_t max_words)
     : communicator_(std::move(communicator)), slot_words_(std::max(max_words, kFewestWords)) {
-  const OnGpu gpu(communicator_->device());
+  OnGpu gpu(communicator_->device());
   belongings_ = std::make_unique<Belongings>(slot_words_);
+  gpu.restore();
 }
 
 // Not freed here, where nobody may wait: without an errand they stay.
 HostSums::~HostSums() { static_cast<void>(belongings_.release()); }
 
 void HostSums::warm_up(Clock::time_point end) {
-  const OnGpu gpu(communicator_->device());
+  OnGpu gpu(communicator_->device());
   const Words& words = belongings_->words;
   const std::size_t n_bytes = kWarmUpWords * sizeof(std::uint64_t);
   const cudaStream_t stream = belongings_->stream.get();
   // Not from the host's buffer, which the first sum may write to meanwhile.
   check(cudaMemsetAsync(words.on_gpu(), 0, n_bytes, stream), "cudaMemsetAsync");
   communicator_->all_reduce(words.on_gpu(), kWarmUpWords, stream, end);
+  gpu.restore();
 }
 
 std::unique_ptr<Reduction> HostSums::start(std::span<std::uint64_t> words) {
   if (words.size() > slot_words_) {
     fail(TOKAVG_ERR_INTERNAL, "a sum of %zu words, where %zu were announced", words.size(), slot_words_);
   }
-  const OnGpu gpu(communicator_->device());
+  OnGpu gpu(communicator_->device());
   Slot& slot = take_slot();
   auto sum = std::make_unique<Sum>(shared_from_this(), slot, words);  // if what follows throws, it is given up
   std::memcpy(slot.on_host, words.data(), words.size_bytes());
   enqueue(slot, words.size());
+  gpu.restore();
   return sum;
 }
 
@@ -179,6 +184,7 @@ void HostSums::end_here(bool together) noexcept {
     communicator_->abort_here();
   }
   const std::lock_guard lock(freeing_);
+  if (Errand::process_ends()) return;
   try {
     const OnGpu gpu(communicator_->device());
     static_cast<void>(cudaStreamSynchronize(belongings_->stream.get()));  // nothing is freed under a running copy

@@ -47,13 +47,14 @@ void pageable_copies() {
   auto* device = device_array<int>(1);
   cudaStream_t stream = nullptr;
   CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const std::uint64_t before = cuda_emulator_synchronizations();
   int value = 7;
   CUDA(cudaMemcpyAsync(device, &value, 4, cudaMemcpyHostToDevice, stream));
   value = 8;  // what was there when the call returned counts
-  CHECK(cuda_emulator_synchronizations() == 0);
+  CHECK(cuda_emulator_synchronizations() == before);
   int back = 0;
   CUDA(cudaMemcpyAsync(&back, device, 4, cudaMemcpyDeviceToHost, stream));
-  CHECK(back == 7 && cuda_emulator_synchronizations() == 1);
+  CHECK(back == 7 && cuda_emulator_synchronizations() == before + 1);
   CUDA(cudaStreamDestroy(stream));
   CUDA(cudaFree(device));
 }
@@ -65,6 +66,44 @@ void fresh_memory_is_poisoned() {
   CHECK(pinned[9] == kPoison);
   CUDA(cudaFreeHost(pinned));
   CUDA(cudaFree(device));
+}
+
+// In bytes, of this process, as the kernel counts it.
+std::size_t resident() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  std::size_t all = 0, pages = 0;
+  CHECK(file != nullptr && std::fscanf(file, "%zu %zu", &all, &pages) == 2);
+  std::fclose(file);
+  return pages * 4096;
+}
+
+__global__ void touch_kernel(int* out, std::int64_t apart) { out[threadIdx.x * apart] = static_cast<int>(threadIdx.x); }
+
+constexpr std::size_t kHuge = std::size_t{40} << 30;
+
+// Elements whose numbers do not fit into 32 bits.
+void huge_memory_costs_nothing() {
+  constexpr std::int64_t kApart = (std::int64_t{1} << 31) + 5;
+  const std::size_t before = resident();
+  auto* device = device_array<int>(kHuge / sizeof(int));
+  CUDA(start("touch", 1, 4, nullptr, touch_kernel, device, kApart));
+  for (int i = 0; i < 4; ++i) CHECK(copy_back(device + i * kApart, 1)[0] == i);
+  CHECK(copy_back(device + 1, 1)[0] == 0);
+  CHECK(resident() < before + (std::size_t{256} << 20));
+  CUDA(cudaFree(device));
+}
+
+void huge_memory_has_edges() {
+  auto* device = device_array<unsigned char>(kHuge - 100);
+  CUDA(start("past the end", 1, 4, nullptr, fill_kernel, reinterpret_cast<int*>(device + kHuge - 100 - 12), 1));
+  CUDA(cudaDeviceSynchronize());
+  CUDA(cudaFree(device));
+}
+
+void past_huge_memory() {
+  auto* device = device_array<unsigned char>(kHuge);
+  CUDA(start("past the end", 1, 64, nullptr, fill_kernel, reinterpret_cast<int*>(device + kHuge), 1));
+  CUDA(cudaDeviceSynchronize());
 }
 
 void attributes() {
@@ -193,6 +232,9 @@ void faults_are_caught() {
   CHECK(run_fault("far past the end").says("past the end of 256 bytes"));
   const Outcome outcome = run_fault("just past the end");
   CHECK(outcome.says("byte 16 was written") || outcome.says("AddressSanitizer"));
+  const Outcome edges = run_fault("huge memory has edges");
+  CHECK(edges.says(" was written") || edges.says("AddressSanitizer"));
+  CHECK(run_fault("past huge memory").says("past the end of 42949672960 bytes"));
   CHECK(run_fault("read of poison").failed);
   const Outcome crash = run_fault("plain crash");
   CHECK(crash.failed && !crash.says("cuda_emulator: "));
@@ -205,6 +247,7 @@ int main(int argc, char** argv) {
                      {{"copies", copies},
                       {"pageable copies", pageable_copies},
                       {"fresh memory is poisoned", fresh_memory_is_poisoned},
+                      {"huge memory costs nothing", huge_memory_costs_nothing},
                       {"attributes", attributes},
                       {"devices", devices},
                       {"no devices", no_devices},
@@ -216,6 +259,8 @@ int main(int argc, char** argv) {
                       {"kernel on other device", kernel_on_other_device},
                       {"far past the end", far_past_the_end},
                       {"just past the end", just_past_the_end},
+                      {"huge memory has edges", huge_memory_has_edges},
+                      {"past huge memory", past_huge_memory},
                       {"read of poison", read_of_poison},
                       {"plain crash", plain_crash}});
 }
