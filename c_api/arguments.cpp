@@ -146,6 +146,10 @@ ArrayView view_present_array(const Context& context, FieldName field, const toka
     fail(TOKAVG_ERR_ARGUMENT, "%s.dtype is %d (%s); it must be one of %s", field.text().c_str(), array.dtype,
          dtype_name(array.dtype), accepted.c_str());
   }
+  if (reinterpret_cast<std::uintptr_t>(array.data) % static_cast<std::uintptr_t>(size_of(array.dtype)) != 0) {
+    fail(TOKAVG_ERR_ARGUMENT, "%s.data is %p, which is not aligned to its type, %s of %lld bytes; check the address",
+         field.text().c_str(), array.data, dtype_name(array.dtype), shown(size_of(array.dtype)));
+  }
   ArrayView view;
   view.data = array.data;
   view.on_device = on_device;
@@ -158,6 +162,16 @@ ArrayView view_present_array(const Context& context, FieldName field, const toka
   }
   check_extent(field, view, shape);
   return view;
+}
+
+bool means_device(const Context& context, FieldName field, const tokavg_array_t& array,
+                  std::initializer_list<const void*> others) {
+  if (!context.works_on_streams() || array.memory == TOKAVG_MEMORY_HOST) return false;
+  if (array.memory == TOKAVG_MEMORY_CUDA) return true;
+  for (const void* other : others) {
+    if (other != nullptr) return is_found_on_device(context, field, other);
+  }
+  return false;
 }
 
 LabelsView view_labels(const Context& context, const char* field, const tokavg_labels_t& labels) {
@@ -189,8 +203,10 @@ LabelsView view_labels(const Context& context, const char* field, const tokavg_l
       .mask = view_array(context, {field, "mask"}, labels.mask, shape, {TOKAVG_DTYPE_U8}),
       .weights = view_array(context, {field, "weights"}, labels.weights, shape, {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64}),
   };
-  check_same_memory({field, "labels"}, view.labels.on_device, {field, "mask"}, view.mask);
-  check_same_memory({field, "labels"}, view.labels.on_device, {field, "weights"}, view.weights);
+  if (view.labels) {
+    check_same_memory({field, "labels"}, view.labels.on_device, {field, "mask"}, view.mask);
+    check_same_memory({field, "labels"}, view.labels.on_device, {field, "weights"}, view.weights);
+  }
   return view;
 }
 

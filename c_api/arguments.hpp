@@ -49,6 +49,11 @@ inline ArrayView view_array(const Context& context, FieldName field, const tokav
   return array.data != nullptr ? view_present_array(context, field, array, shape, dtypes) : ArrayView{};
 }
 
+// Whether a call without elements, whose array may have no address, is one on a GPU: what it says, or where the first
+// of these lies.
+bool means_device(const Context& context, FieldName field, const tokavg_array_t& array,
+                  std::initializer_list<const void*> others);
+
 LabelsView view_labels(const Context& context, const char* field, const tokavg_labels_t& labels);
 
 std::int64_t size_of(std::int32_t dtype) noexcept;

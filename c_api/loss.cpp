@@ -68,6 +68,10 @@ LossRequest read_loss(const Context& context, const tokavg_loss_t* loss) {
     fail(TOKAVG_ERR_ARGUMENT, "loss.losses.data is NULL; there is nothing to record");
   request.losses = view_array(context, {"loss", "losses"}, given.losses, {request.rows, request.cols},
                               {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_F64});
+  if (!request.losses) {
+    request.losses.on_device = means_device(context, {"loss.sum_out or loss.backward_out"}, given.losses,
+                                            {given.sum_out, given.backward_out, given.loss_scale_device});
+  }
   // An empty microbatch may have no address, but what comes back has a type.
   check_device_pointer(context, {"loss.loss_scale_device"}, given.loss_scale_device, request.losses.on_device);
   request.out = {given.losses.dtype, given.backward_out, given.sum_out, multiplier("loss.loss_scale", given.loss_scale),
@@ -134,6 +138,10 @@ CrossEntropyRequest read_cross_entropy(const Context& context, const tokavg_cros
   }
   request.ce.logits = view_array(context, {"ce", "logits"}, given.logits, {labels.rows, labels.cols, given.vocab},
                                  {TOKAVG_DTYPE_F32, TOKAVG_DTYPE_BF16, TOKAVG_DTYPE_F16});
+  if (!request.ce.logits) {
+    request.ce.logits.on_device = means_device(context, {"ce.sum_out or ce.backward_out"}, given.logits,
+                                               {given.sum_out, given.backward_out, given.loss_scale_device});
+  }
   request.ce.label_smoothing = coefficient("ce.label_smoothing", given.label_smoothing, 1.0);
   request.ce.z_loss = coefficient("ce.z_loss", given.z_loss, 1e300);
   request.ce.softcap = coefficient("ce.logit_softcap", given.logit_softcap, 1e300);
@@ -181,6 +189,7 @@ ScaleRequest read_scale(const Context& context, const tokavg_scale_t* scale) {
     check_same_memory({"scale.items[0]"}, request.on_device, {name.c_str()}, view);
     request.items.push_back({view, item.count});
   }
+  if (request.items.empty()) request.on_device = context.works_on_streams();  // where nothing is to be waited for
   check_device_pointer(context, {"scale.factor_device"}, given.factor_device,
                        request.on_device || request.items.empty());
   request.factor_device = given.factor_device;

@@ -28,6 +28,7 @@ void Context::count(const CountRequest& request) {
   }
   const bool begins = !request.same_microbatch;
   if (request.labels.labels.on_device) {
+    check_process();
     open_.begin(begins ? 1 : 0);
     streams_->count(request.labels, request.term, begins, request.stream);
     return;

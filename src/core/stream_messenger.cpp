@@ -47,7 +47,8 @@ bool StreamMessenger::read(Pending& pending) {
     service_.check();  // why it is, where that is known
     throw Error(*worthless);
   }
-  if (part.order.roll_known) pending.message.roll = roll;
+  // Also of a step that failed here: its replays have other numbers than it had.
+  if (pending.message.roll) pending.message.roll = roll;
   pending.seen = done;
   pending.received = true;
   return true;

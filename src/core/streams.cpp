@@ -56,10 +56,19 @@ void Context::check_before_capture() {
          "the stream is being captured while messages of earlier steps are on their way; call tokavg_wait for the "
          "newest ticket (and after tokavg_flush) before the capture begins");
   }
-  if (unsent_on_device_) {
+  const bool unsent_on_host = std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return std::any_of(step.unsent.begin(), step.unsent.end(), [](const TermLosses& losses) { return losses.any(); });
+  });
+  if (unsent_on_device_ || unsent_on_host) {
     fail(TOKAVG_ERR_STATE,
          "the stream is being captured, but losses of earlier tickets have not been sent; call tokavg_flush, and "
          "tokavg_wait with TOKAVG_WAIT_LOSS, before the capture begins");
+  }
+  if (closed_failure_) {
+    fail(TOKAVG_ERR_STATE,
+         "the stream is being captured, but a failure of this rank has not been told, and every replay would tell it "
+         "(%s); close a step, or call tokavg_flush, before the capture begins",
+         closed_failure_->text().c_str());
   }
   if (!free_captured_place()) {
     fail(
@@ -135,6 +144,7 @@ Step* Context::step_in_slot(const Message& message, std::size_t slot) noexcept {
 
 // A graph would use the numbers of one step again with every replay.
 Step& Context::find_on_stream(tokavg_ticket_t ticket, Stream stream) {
+  check_process();
   const bool capturing = streams_->capturing(stream);
   if (!capturing) courier_->poll([this](const Message& message) { receive(message); });
   Step& step = find(ticket);
@@ -151,6 +161,7 @@ Step& Context::find_on_stream(tokavg_ticket_t ticket, Stream stream) {
 std::int32_t Context::stream_slot(tokavg_ticket_t ticket, bool applies_factor, Stream stream) {
   if (settings_.config.asks_only != 0) check_counting();
   if (ticket == TOKAVG_OPEN) {
+    check_process();
     check_counting();
     return kOpenSlot;
   }

@@ -136,10 +136,102 @@ void memory_of_another_gpu(Checks& checks) {
   context.survives(TOKAVG_ERR_ARGUMENT, 0, given, stream, "memory of another GPU");
 }
 
+// A load there would end the CUDA context of the whole process.
+void misaligned(Checks& checks) {
+  Context context(checks);
+  const Stream stream;
+  const Array<std::int64_t> labels({1, 2, -100}, stream);
+  const Array<float> gradient(4);
+  stream.wait();
+  const tokavg_labels_t given = labels_of(labels, 1, 3);
+  tokavg_labels_t wrong = given;
+  wrong.cols = 2;
+  wrong.labels.data = reinterpret_cast<unsigned char*>(labels.data()) + 4;
+  context.refused(tokavg_count(context.get(), &wrong, stream.get()), TOKAVG_ERR_ARGUMENT,
+                  {"labels.labels.data is", "not aligned", "8 bytes"}, "tokavg_count");
+  context.survives(TOKAVG_ERR_ARGUMENT, 0, given, stream, "misaligned labels");
+}
+
+// What an earlier step has not sent would go with every replay.
+void unsent_before_a_capture(Checks& checks) {
+  Context context(checks);
+  const Stream stream;
+  const Array<std::int64_t> labels({1, 2, -100}, stream);
+  stream.wait();
+  const tokavg_labels_t given = labels_of(labels, 1, 3);
+  context.ok(tokavg_count(context.get(), &given, stream.get()), "tokavg_count");
+  tokavg_ticket_t ticket = 0;
+  context.ok(tokavg_reduce(context.get(), nullptr, stream.get(), &ticket), "tokavg_reduce");
+  context.ok(tokavg_wait(context.get(), ticket, TOKAVG_WAIT_COUNT, -1, nullptr), "tokavg_wait");
+  double value = 4;
+  tokavg_loss_t loss{};
+  loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+  loss.kind = TOKAVG_LOSS_SUM;
+  loss.losses = {&value, TOKAVG_DTYPE_F64, TOKAVG_MEMORY_HOST, 0, 0};
+  loss.tokens = 2;
+  context.ok(tokavg_loss(context.get(), ticket, &loss, nullptr), "tokavg_loss");
+  const auto refuse = [&](const char* word, const char* what) {
+    cudaGraph_t graph = nullptr;
+    tokavg_ticket_t captured = 0;
+    must(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    context.refused(tokavg_reduce(context.get(), nullptr, stream.get(), &captured), TOKAVG_ERR_STATE,
+                    {word, "tokavg_flush", "before the capture begins"}, what);
+    must(cudaStreamEndCapture(stream.get(), &graph), "cudaStreamEndCapture");
+    must(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  };
+  refuse("losses of earlier tickets", "a loss of the host");
+  context.ok(tokavg_flush(context.get(), stream.get()), "tokavg_flush");
+  context.ok(tokavg_wait(context.get(), ticket, TOKAVG_WAIT_LOSS, -1, nullptr), "tokavg_wait");
+  loss.tokens = -7;
+  context.refused(tokavg_loss(context.get(), ticket, &loss, nullptr), TOKAVG_ERR_ARGUMENT, {"loss.tokens"},
+                  "tokavg_loss");
+  refuse("has not been told", "a failure");
+}
+
+// A step that fails in the capture fails with every replay, on all ranks alike.
+void failed_in_the_capture(Checks& checks) {
+  contract::run_on_threads(
+      2,
+      [&](contract::Team& team) {
+        tokavg_config_t config;
+        tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
+        team.configure(config);
+        config.gradient_reduction = TOKAVG_GRADIENT_SUM;
+        config.timeout_ms = 60000;
+        tokavg_context_t* context = nullptr;
+        checks.expect(tokavg_init(&config, &context) == TOKAVG_OK, "tokavg_init: " + contract::last_error(nullptr));
+        const Stream stream;
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t launchable = nullptr;
+        const bool first = team.rank() == 0;
+        tokavg_ticket_t ticket = 0;
+        must(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+        if (first) checks.expect(tokavg_count(context, nullptr, stream.get()) == TOKAVG_ERR_ARGUMENT, "no labels");
+        const tokavg_status_t reduced = tokavg_reduce(context, nullptr, stream.get(), &ticket);
+        checks.expect(reduced == TOKAVG_OK, contract::status_text(reduced, context));
+        must(cudaStreamEndCapture(stream.get(), &graph), "cudaStreamEndCapture");
+        must(cudaGraphInstantiate(&launchable, graph, 0), "cudaGraphInstantiate");
+        for (int replay = 0; replay < 3; ++replay) {
+          must(cudaGraphLaunch(launchable, stream.get()), "cudaGraphLaunch");
+          stream.wait();
+          const tokavg_status_t waited = tokavg_wait(context, ticket, TOKAVG_WAIT_COUNT, -1, nullptr);
+          checks.expect(waited == (first ? TOKAVG_ERR_ARGUMENT : TOKAVG_ERR_PEER),
+                        "replay " + std::to_string(replay) + ": " + contract::status_text(waited, context));
+        }
+        must(cudaGraphExecDestroy(launchable), "cudaGraphExecDestroy");
+        must(cudaGraphDestroy(graph), "cudaGraphDestroy");
+        tokavg_free(context);
+      },
+      contract::cuda_memory);
+}
+
 }  // namespace
 
 int main() {
   Checks checks;
+  misaligned(checks);
+  unsent_before_a_capture(checks);
+  failed_in_the_capture(checks);
   memory_of_another_gpu(checks);
   default_stream_in_a_capture(checks);
   peers_are_told(checks);

@@ -156,6 +156,46 @@ void other_streams(Checks& checks) {
   }
 }
 
+// A rank that ran out of data: no rows, no addresses, but results that are wanted in GPU memory.
+void empty_microbatch(Checks& checks) {
+  for (const std::int32_t memory : {TOKAVG_MEMORY_AUTO, TOKAVG_MEMORY_CUDA}) {
+    Context context(checks);
+    const Stream stream;
+    const Array<double> sum({7.0}, stream);
+    const Array<float> backward({7.0F}, stream);
+    const Array<float> scale({2.0F}, stream);
+    stream.wait();
+    tokavg_labels_t labels{};
+    labels.struct_size = static_cast<std::uint32_t>(sizeof labels);
+    labels.labels = {nullptr, TOKAVG_DTYPE_I64, memory, 0, 0};
+    context.ok(tokavg_count(context.get(), &labels, stream.get()), "tokavg_count of nothing");
+    const tokavg_ticket_t ticket = context.reduce(stream);
+    tokavg_cross_entropy_t ce{};
+    ce.struct_size = static_cast<std::uint32_t>(sizeof ce);
+    ce.logits = {nullptr, TOKAVG_DTYPE_F32, memory, 0, 0};
+    ce.vocab = 5;
+    ce.labels = &labels;
+    ce.sum_out = sum.data();
+    ce.backward_out = backward.data();
+    ce.loss_scale_device = scale.data();
+    context.ok(tokavg_cross_entropy(context.get(), ticket, &ce, stream.get()), "tokavg_cross_entropy of nothing");
+    checks.equal(sum.get(stream)[0], 0.0, "sum_out of nothing");
+    checks.equal(backward.get(stream)[0], 0.0F, "backward_out of nothing");
+    tokavg_loss_t loss{};
+    loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+    loss.kind = TOKAVG_LOSS_SUM;
+    loss.losses = {nullptr, TOKAVG_DTYPE_F32, memory, 0, 0};
+    loss.sum_out = sum.data();
+    context.ok(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, stream.get()), "tokavg_loss of nothing");
+    checks.equal(sum.get(stream)[0], 0.0, "sum_out of no loss");
+    tokavg_scale_t nothing{};
+    nothing.struct_size = static_cast<std::uint32_t>(sizeof nothing);
+    nothing.kind = TOKAVG_FACTOR_SCALE;
+    const tokavg_ticket_t next = context.reduce(stream);
+    context.ok(tokavg_scale(context.get(), next, &nothing, stream.get()), "tokavg_scale of nothing");
+  }
+}
+
 // A ticket is good for as long as it is kept, whatever messages come after it.
 void many_flushes(Checks& checks) {
   Context context(checks);
@@ -321,6 +361,7 @@ int main() {
   values_that_ask(checks);
   other_streams(checks);
   many_flushes(checks);
+  empty_microbatch(checks);
   nothing_waits(checks, nullptr, "one rank");
   if (contract::nccl_devices() > 0) {
     for (const bool own : {false, true}) {
