@@ -2,9 +2,12 @@
 #include "device/cuda/resources.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "base/cuda/check.hpp"
 #include "base/cuda/current.hpp"
@@ -41,27 +44,40 @@ bool in_use(const std::vector<cudaEvent_t>& last_uses) {
                      [](cudaEvent_t event) { return cudaEventQuery(event) == cudaErrorNotReady; });
 }
 
+// What cannot be freed stays until the process ends; a list of it, so that leak checkers find it.
+void leave(std::unique_ptr<Resources> resources) noexcept {
+  static std::atomic<Resources*> left = nullptr;
+  Resources* const mine = resources.release();
+  mine->next_left = left.load();
+  while (!left.compare_exchange_weak(mine->next_left, mine)) {
+  }
+}
+
 // In a thread of an errand, which has no device yet. Of a GPU that has gone there is nothing left to be freed, and when
 // the process ends the driver frees it all.
-void free_here(Resources* resources, const std::vector<cudaEvent_t>& last_uses) {
+void free_here(std::unique_ptr<Resources>& resources, const std::vector<cudaEvent_t>& last_uses) {
   const OutsideCapture outside;
   if (cudaSetDevice(resources->device) != cudaSuccess) return;
   while (in_use(last_uses)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (Errand::process_ends()) return;
   }
-  if (Errand::process_ends()) return;
-  const std::unique_ptr<Resources> freed(resources);
+  if (!Errand::process_ends()) resources.reset();
 }
 
 }  // namespace
 
 void free_when_unused(std::unique_ptr<Resources> resources, const std::vector<cudaEvent_t>& last_uses) noexcept {
-  Resources* owned = resources.release();
+  std::shared_ptr<std::unique_ptr<Resources>> owned;
   try {
-    Errand([owned, last_uses] { free_here(owned, last_uses); });
+    owned = std::make_shared<std::unique_ptr<Resources>>();
+    *owned = std::move(resources);
+    Errand([owned, last_uses] {
+      static_cast<void>(caught([&] { free_here(*owned, last_uses); }));
+      if (*owned) leave(std::move(*owned));
+    });
   } catch (...) {
-    // No thread: it stays until the process ends.
+    leave(std::move(resources ? resources : *owned));  // no memory, or no thread
   }
 }
 

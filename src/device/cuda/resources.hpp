@@ -39,6 +39,7 @@ struct Resources {
   std::unique_ptr<Memory> mapped_memory;
   std::unique_ptr<Memory> device_memory;  // goes before the mapped: freeing it waits for all kernels, of graphs too
   std::vector<Event> events;
+  Resources* next_left = nullptr;  // of those that could not be freed
 };
 
 // Never waits: freeing memory would, for all that the GPU is doing, and a rank that waits there keeps the others from
