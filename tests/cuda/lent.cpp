@@ -198,7 +198,27 @@ void aborted_alone(Rank& rank) {
   drains(rank, [&](const Stream&, const Array<std::int64_t>&) { tokavg_abort(rank.context); });
 }
 
-// What is known of a replay is in its graph, not on a stream of the library's.
+// A step that was captured and can be replayed.
+class CapturedStep {
+ public:
+  CapturedStep(Rank& rank, const Stream& stream, const Array<std::int64_t>& labels, const Array<float>& gradient) {
+    cuda_test::must(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    rank.ok(rank.scale(rank.count_and_reduce(stream, labels), stream, gradient), "tokavg_scale");
+    cuda_test::must(cudaStreamEndCapture(stream.get(), &graph_), "cudaStreamEndCapture");
+    cuda_test::must(cudaGraphInstantiate(&launchable_, graph_, 0), "cudaGraphInstantiate");
+  }
+  void launch(const Stream& stream) { cuda_test::must(cudaGraphLaunch(launchable_, stream.get()), "cudaGraphLaunch"); }
+  // Before the communicator goes.
+  void forget() {
+    cuda_test::must(cudaGraphExecDestroy(launchable_), "cudaGraphExecDestroy");
+    cuda_test::must(cudaGraphDestroy(graph_), "cudaGraphDestroy");
+  }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t launchable_ = nullptr;
+};
+
 // A replay that a failure of this rank overtakes ends well where the others come; the context may go later.
 void aborted_before_the_others_replay(Rank& rank) {
   const Stream stream;
@@ -206,48 +226,37 @@ void aborted_before_the_others_replay(Rank& rank) {
   const Array<float> gradient(kOnes, stream);
   rank.open();
   stream.wait();
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t launchable = nullptr;
-  cuda_test::must(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  rank.ok(rank.scale(rank.count_and_reduce(stream, labels), stream, gradient), "tokavg_scale");
-  cuda_test::must(cudaStreamEndCapture(stream.get(), &graph), "cudaStreamEndCapture");
-  cuda_test::must(cudaGraphInstantiate(&launchable, graph, 0), "cudaGraphInstantiate");
+  CapturedStep step(rank, stream, labels, gradient);
   rank.together();
   if (rank.is_last()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  cuda_test::must(cudaGraphLaunch(launchable, stream.get()), "cudaGraphLaunch");
+  step.launch(stream);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   rank.ok(tokavg_abort(rank.context), "tokavg_abort");
   stream.wait();
-  cuda_test::must(cudaGraphExecDestroy(launchable), "cudaGraphExecDestroy");
-  cuda_test::must(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  step.forget();
   rank.close();
   std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   rank.together();
   rank.expect_alive(stream);
 }
 
+// What is known of a replay is in its graph, not on a stream of the library's.
 void gone_while_replaying(Rank& rank, const std::function<void()>& give_up) {
   const Stream stream;
   const Array<std::int64_t> labels(kLabels, stream);
   const Array<float> gradient(kOnes, stream);
   rank.open();
   stream.wait();
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t launchable = nullptr;
-  cuda_test::must(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  rank.ok(rank.scale(rank.count_and_reduce(stream, labels), stream, gradient), "tokavg_scale");
-  cuda_test::must(cudaStreamEndCapture(stream.get(), &graph), "cudaStreamEndCapture");
-  cuda_test::must(cudaGraphInstantiate(&launchable, graph, 0), "cudaGraphInstantiate");
+  CapturedStep step(rank, stream, labels, gradient);
   rank.together();
   if (!rank.is_last()) {
-    cuda_test::must(cudaGraphLaunch(launchable, stream.get()), "cudaGraphLaunch");
+    step.launch(stream);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until it waits
     give_up();
     stream.wait();
     for (const float value : gradient.get(stream)) rank.expect(std::isnan(value), "the gradient is NaN");
   }
-  cuda_test::must(cudaGraphExecDestroy(launchable), "cudaGraphExecDestroy");
-  cuda_test::must(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  step.forget();
   rank.together();
 }
 

@@ -77,18 +77,24 @@ void default_stream_in_a_capture(Checks& checks) {
   context.survives(TOKAVG_ERR_STATE, ticket, given, stream, "NULL in a capture");
 }
 
+// A rank's context; the deadline is far away.
+tokavg_context_t* context_of(contract::Team& team, Checks& checks) {
+  tokavg_config_t config;
+  tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
+  team.configure(config);
+  config.gradient_reduction = TOKAVG_GRADIENT_SUM;
+  config.timeout_ms = 60000;
+  tokavg_context_t* context = nullptr;
+  checks.expect(tokavg_init(&config, &context) == TOKAVG_OK, "tokavg_init: " + contract::last_error(nullptr));
+  return context;
+}
+
 // The other ranks need not wait for the deadline to learn of it.
 void peers_are_told(Checks& checks) {
   contract::run_on_threads(
       2,
       [&](contract::Team& team) {
-        tokavg_config_t config;
-        tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
-        team.configure(config);
-        config.gradient_reduction = TOKAVG_GRADIENT_SUM;
-        config.timeout_ms = 60000;
-        tokavg_context_t* context = nullptr;
-        checks.expect(tokavg_init(&config, &context) == TOKAVG_OK, "tokavg_init: " + contract::last_error(nullptr));
+        tokavg_context_t* const context = context_of(team, checks);
         const Stream stream;
         cudaStream_t blocking = nullptr;
         cudaGraph_t graph = nullptr;
@@ -193,13 +199,7 @@ void failed_in_the_capture(Checks& checks) {
   contract::run_on_threads(
       2,
       [&](contract::Team& team) {
-        tokavg_config_t config;
-        tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
-        team.configure(config);
-        config.gradient_reduction = TOKAVG_GRADIENT_SUM;
-        config.timeout_ms = 60000;
-        tokavg_context_t* context = nullptr;
-        checks.expect(tokavg_init(&config, &context) == TOKAVG_OK, "tokavg_init: " + contract::last_error(nullptr));
+        tokavg_context_t* const context = context_of(team, checks);
         const Stream stream;
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t launchable = nullptr;
