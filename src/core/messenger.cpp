@@ -88,7 +88,7 @@ void Messenger::time_out(const Message& message, const std::vector<std::int32_t>
   const char* what = transport_.progresses() ? " did not arrive" : " did not arrive, or made no tokavg calls since";
   const std::string who = late.empty() ? "which ranks are missing is not known" : name_ranks(late) + what;
   fail(TOKAVG_ERR_TIMEOUT,
-       "%s did not complete within %.1f s: %s (here: %s); look at those ranks first, or raise timeout_ms",
+       "%s did not complete within %g s: %s (here: %s); look at those ranks first, or raise timeout_ms",
        message.name.c_str(), static_cast<double>(patience_.timeout_ms) / 1000, who.c_str(),
        message.reduction->describe().c_str());
 }

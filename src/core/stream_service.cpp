@@ -115,7 +115,7 @@ void StreamService::fail_with(const Error& error) noexcept {
 
 void StreamService::fail_not_sent(std::int32_t box, Patience patience) const {
   fail(TOKAVG_ERR_TIMEOUT,
-       "%s did not leave this rank within %.1f s: its stream has not reached the counts; look at what was enqueued "
+       "%s did not leave this rank within %g s: its stream has not reached the counts; look at what was enqueued "
        "before tokavg_reduce",
        name_of(box).c_str(), static_cast<double>(patience.timeout_ms) / 1000);
 }

@@ -38,7 +38,7 @@ void Watchdog::look_at(std::int32_t index, std::uint64_t asked, Clock::time_poin
   if (waited >= std::chrono::milliseconds(patience_.timeout_ms)) {
     if (begun == done) fail_not_sent(index, patience_);
     fail(TOKAVG_ERR_TIMEOUT,
-         "%s did not complete within %.1f s: NCCL does not tell which ranks are missing; look at the slowest ranks, or "
+         "%s did not complete within %g s: NCCL does not tell which ranks are missing; look at the slowest ranks, or "
          "raise timeout_ms. Sums over this communicator have been given up",
          name.c_str(), static_cast<double>(patience_.timeout_ms) / 1000);
   }

@@ -80,7 +80,7 @@ void step_missing(Process& process) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2500));
     return;
   }
-  process.expect("step missing", context.step_fails(TOKAVG_ERR_TIMEOUT, {"1.0 s", "given up"}));
+  process.expect("step missing", context.step_fails(TOKAVG_ERR_TIMEOUT, {"within 1 s", "given up"}));
   process.expect("step missing", cudaDeviceSynchronize() == cudaSuccess ? "" : "the GPU did not drain");
 }
 

@@ -22,7 +22,7 @@ static_assert(sizeof(ncclUniqueId) % sizeof(std::uint64_t) == 0);
 [[noreturn]] void fail_late(const Reduction& sum, const std::vector<std::int32_t>& late, const char* what,
                             const Deadline& deadline) {
   const std::string who = late.empty() ? "which ranks are missing is not known" : name_ranks(late) + " did not arrive";
-  fail(TOKAVG_ERR_TIMEOUT, "%s was not complete within %.1f s: %s (here: %s)", what, deadline.seconds, who.c_str(),
+  fail(TOKAVG_ERR_TIMEOUT, "%s was not complete within %g s: %s (here: %s)", what, deadline.seconds, who.c_str(),
        sum.describe().c_str());
 }
 
@@ -109,7 +109,7 @@ void meet(const std::shared_ptr<HostSums>& sums, Notes& notes, const Deadline& d
   if (!errand.done_by(deadline.end)) {
     sums->abort();
     fail(TOKAVG_ERR_TIMEOUT,
-         "%s did not even begin within %.1f s: which ranks are missing is not known (the thread that called "
+         "%s did not even begin within %g s: which ranks are missing is not known (the thread that called "
          "ncclAllReduce is left behind)",
          kWhat, deadline.seconds);
   }

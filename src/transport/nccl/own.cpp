@@ -75,7 +75,7 @@ std::shared_ptr<Communicator> make(const std::shared_ptr<const Library>& library
     if (making->comm == nullptr) {
       making->abandoned = true;
       fail(TOKAVG_ERR_TIMEOUT,
-           "%s did not return within %.1f s (the thread that called it is left behind%s): a rank is missing, or the "
+           "%s did not return within %g s (the thread that called it is left behind%s): a rank is missing, or the "
            "ranks cannot reach each other (NCCL_SOCKET_IFNAME; NCCL_DEBUG=INFO says more)",
            call, deadline.seconds, note);
     }
