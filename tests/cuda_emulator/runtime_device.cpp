@@ -28,6 +28,7 @@ cudaError_t attribute_of(cudaDeviceAttr attribute, int* value) {
     case cudaDevAttrMaxGridDimX: *value = 0x7fffffff; break;
     case cudaDevAttrMaxGridDimY: *value = 65535; break;
     case cudaDevAttrL2CacheSize: *value = 4 << 20; break;
+    case cudaDevAttrPageableMemoryAccess: *value = 0; break;
     case cudaDevAttrWarpSize: *value = 32; break;
     case cudaDevAttrUnifiedAddressing:
     case cudaDevAttrCanMapHostMemory:

@@ -78,6 +78,16 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   });
 }
 
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
+  return api("cudaStreamGetDevice", [&] {
+    const std::shared_ptr<Stream> stream = find_stream(handle);
+    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+    if (device == nullptr) return cudaErrorInvalidValue;
+    *device = stream->device();
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, unsigned flags) {
   return api("cudaStreamWaitEvent", [&] {
     const std::shared_ptr<Stream> stream = find_stream(handle);
