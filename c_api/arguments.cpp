@@ -90,14 +90,19 @@ void check_reserved(FieldName field, std::int64_t value) {
          shown(value));
 }
 
-// The driver's answer. What it refuses is told with the name of the argument.
-bool is_found_on_device(const Context& context, FieldName field, const void* data) {
+// What the driver refuses is told with the name of the argument.
+template <typename Question>
+auto ask_driver(FieldName field, Question&& question) {
   try {
-    return context.is_device_memory(data);
+    return question();
   } catch (const Error& error) {
     if (error.status() != TOKAVG_ERR_ARGUMENT) throw;
     fail(TOKAVG_ERR_ARGUMENT, "%s %s", field.text().c_str(), error.text().c_str());
   }
+}
+
+bool is_found_on_device(const Context& context, FieldName field, const void* data) {
+  return ask_driver(field, [&] { return context.is_device_memory(data); });
 }
 
 bool is_on_device(const Context& context, FieldName field, const void* data, std::int32_t memory) {
@@ -128,6 +133,11 @@ void check_device_pointer(const Context& context, FieldName field, const void* p
     fail(TOKAVG_ERR_ARGUMENT, "%s is given, but the arrays of this call are host memory; use the factor on the host",
          field.text().c_str());
   }
+  check_output(context, field, pointer, on_device);
+}
+
+void check_output(const Context& context, FieldName field, const void* pointer, bool on_device) {
+  if (pointer != nullptr && on_device) ask_driver(field, [&] { context.check_device_reaches(pointer); });
 }
 
 void check_same_memory(FieldName first, bool on_device, FieldName field, const ArrayView& view) {

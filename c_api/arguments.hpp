@@ -37,6 +37,8 @@ void check_reserved(FieldName field, std::int64_t value);
 bool is_on_device(const Context& context, FieldName field, const void* data, std::int32_t memory);
 // An argument in GPU memory, that only goes with arrays there.
 void check_device_pointer(const Context& context, FieldName field, const void* pointer, bool on_device);
+// Where a result of one value goes: GPU memory, or pinned, where the arrays are on a GPU.
+void check_output(const Context& context, FieldName field, const void* pointer, bool on_device);
 // All arrays of a call lie in the memory of the first.
 void check_same_memory(FieldName first, bool on_device, FieldName field, const ArrayView& view);
 

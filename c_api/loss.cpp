@@ -74,6 +74,8 @@ LossRequest read_loss(const Context& context, const tokavg_loss_t* loss) {
   }
   // An empty microbatch may have no address, but what comes back has a type.
   check_device_pointer(context, {"loss.loss_scale_device"}, given.loss_scale_device, request.losses.on_device);
+  check_output(context, {"loss.sum_out"}, given.sum_out, request.losses.on_device);
+  check_output(context, {"loss.backward_out"}, given.backward_out, request.losses.on_device);
   request.out = {given.losses.dtype, given.backward_out, given.sum_out, multiplier("loss.loss_scale", given.loss_scale),
                  given.loss_scale_device};
   if (request.out.backward != nullptr && given.losses.dtype != TOKAVG_DTYPE_F32 &&
@@ -147,6 +149,8 @@ CrossEntropyRequest read_cross_entropy(const Context& context, const tokavg_cros
   request.ce.softcap = coefficient("ce.logit_softcap", given.logit_softcap, 1e300);
   view_outputs(context, given, request.ce);
   check_device_pointer(context, {"ce.loss_scale_device"}, given.loss_scale_device, request.ce.logits.on_device);
+  check_output(context, {"ce.sum_out"}, given.sum_out, request.ce.logits.on_device);
+  check_output(context, {"ce.backward_out"}, given.backward_out, request.ce.logits.on_device);
   request.out = {TOKAVG_DTYPE_F32, given.backward_out, given.sum_out, multiplier("ce.loss_scale", given.loss_scale),
                  given.loss_scale_device};
   return request;

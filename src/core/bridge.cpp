@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/bridge.hpp"
 
+#include <algorithm>
+
 namespace tokavg {
 
 Bridge::Bridge(StreamDevice& device, Transport& transport, Patience patience, const std::atomic<bool>& aborted)
     : StreamService(device, aborted),
       patience_(patience),
       n_words_(device.box(0).words.size()),
-      messenger_(transport, patience, aborted, [this](const std::string& text) { warn(text); }) {}
+      messenger_(transport, patience, aborted, [this](const std::string& text) { warn(text); }),
+      taken_(static_cast<std::size_t>(boxes())) {}
 
 bool Bridge::turn() {
   const bool took = take_published();
@@ -29,7 +32,8 @@ bool Bridge::take_published() {
     message.words.reserve(n_words_);
     for (std::uint64_t& word : from.words) message.words.push_back(peek(word));
     messenger_.post(std::move(message));
-    ++next_;
+    taken_[static_cast<std::size_t>(index)] = next_++;
+    next_asked_.reset();
     return true;
   }
   return false;
@@ -55,8 +59,32 @@ void Bridge::look_who_waits() {
       fail_not_sent(index, patience_);
     }
   }
+  look_for_races(asked, now);
   messenger_.ask(asked, now);
   messenger_.watch(now);
+}
+
+// A replay beside an eager step, or beside another replay: both may take one number, and nobody can say whose sums are
+// whose; or a number is skipped, and what comes after it is never sent.
+void Bridge::look_for_races(std::uint64_t asked, Clock::time_point now) {
+  std::vector<std::uint64_t> waiting;
+  for (std::int32_t index = 0; index < boxes(); ++index) {
+    const std::uint64_t published = observe(box(index).header->published);
+    if (published != taken_[static_cast<std::size_t>(index)]) waiting.push_back(published);
+  }
+  std::sort(waiting.begin(), waiting.end());
+  const bool twice = std::adjacent_find(waiting.begin(), waiting.end()) != waiting.end() ||
+                     (!waiting.empty() && waiting.front() < next_);
+  if (asked < next_) {
+    next_asked_.reset();
+  } else if (!next_asked_) {
+    next_asked_ = now;
+  }
+  const bool skipped = next_asked_ && now - *next_asked_ >= std::chrono::milliseconds(patience_.timeout_ms);
+  if (!twice && !skipped) return;
+  fail(TOKAVG_ERR_DESYNC,
+       "work of this context ran on its GPU in no order: a replay of a graph beside another one, or beside an eager "
+       "step; launch graphs and make calls on one stream, or order them by events");
 }
 
 }  // namespace tokavg

@@ -16,6 +16,7 @@ class Bridge final : public StreamService {
  private:
   bool turn() override;
   bool take_published();
+  void look_for_races(std::uint64_t asked, Clock::time_point now);
   void look_who_waits();
   void deliver(const Message& message);
 
@@ -23,6 +24,8 @@ class Bridge final : public StreamService {
   const std::size_t n_words_;
   Messenger messenger_;
   std::uint64_t next_ = 1;
+  std::vector<std::uint64_t> taken_;             // the number that each box had last
+  std::optional<Clock::time_point> next_asked_;  // since when a message is waited for that was not made
 };
 
 }  // namespace tokavg

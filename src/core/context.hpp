@@ -73,6 +73,7 @@ class Context {
   // Whether calls may hand in GPU memory, and whether this is such.
   [[nodiscard]] bool works_on_streams() const noexcept { return streams_ != nullptr; }
   [[nodiscard]] bool is_device_memory(const void* pointer) const;
+  void check_device_reaches(const void* pointer) const;  // where works_on_streams()
   [[nodiscard]] const std::string& last_text() const noexcept { return last_text_; }
   [[nodiscard]] std::string describe() const;
 
@@ -120,6 +121,9 @@ class Context {
   [[nodiscard]] Step* step_in_slot(const Message& message, std::size_t slot) noexcept;
   Step& find_on_stream(tokavg_ticket_t ticket, Stream stream);
   std::int32_t stream_slot(tokavg_ticket_t ticket, bool applies_factor, Stream stream);
+  void check_carried(const Step& step, Stream stream);
+  void check_no_replays() const;
+  [[nodiscard]] bool any_captured() const noexcept;
   void record_on_stream(tokavg_ticket_t ticket, bool applies_factor, bool records);
   void stream_loss(tokavg_ticket_t ticket, const LossRequest& request);
   void stream_cross_entropy(tokavg_ticket_t ticket, const CrossEntropyRequest& request);
@@ -165,6 +169,7 @@ class Context {
   std::int64_t eager_flushes_ = 0;
   std::vector<bool> captured_places_;  // which of the device's slots for captured steps are taken
   bool unsent_on_device_ = false;      // losses of closed steps that no message has carried
+  std::uint64_t newest_reduce_ = 0;    // on the device, replays included; as far as they have arrived
   tokavg_ticket_t newest_ = 0;
   std::uint64_t sequence_ = 0;
   std::int64_t unaudited_steps_ = 0;

@@ -100,8 +100,9 @@ tokavg_status_t Context::wait_losses(Step& step, const WaitLimit& limit) {
   if (done()) return TOKAVG_OK;
   last_text_ = format(
       "the losses of step %lld are not complete: record them on all ranks, then call tokavg_flush (or the next "
-      "tokavg_reduce) to send them",
-      static_cast<long long>(step.ticket));
+      "tokavg_reduce) to send them%s",
+      static_cast<long long>(step.ticket),
+      any_captured() ? "; what was not sent before replays of a graph were launched may have gone with those" : "");
   return TOKAVG_PENDING;
 }
 

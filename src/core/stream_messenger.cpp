@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/stream_messenger.hpp"
 
+#include <algorithm>
+
 namespace tokavg {
 namespace {
 
@@ -54,10 +56,32 @@ bool StreamMessenger::read(Pending& pending) {
   return true;
 }
 
-void StreamMessenger::poll_captured(const Receive& receive) {
-  for (Pending& pending : captured_) {
-    if (read(pending)) receive(pending.message);
+// What has arrived, in the order of its making. Boxes are looked at one after the other and messages arrive meanwhile:
+// none is taken that is younger than one that this look may have missed.
+std::vector<StreamMessenger::Pending*> StreamMessenger::read_in_order() {
+  std::vector<Pending*> pending;
+  for (Pending& captured : captured_) pending.push_back(&captured);
+  for (Pending& eager : in_flight_) pending.push_back(&eager);
+  const auto header = [this](const Pending* p) { return device_.box(p->message.of_stream->order.box).header; };
+  std::uint64_t newest = 0;
+  for (const Pending* p : pending) {
+    const std::uint64_t done = observe(header(p)->done);
+    if (done != p->seen) newest = std::max(newest, done);
   }
+  if (newest == 0) return {};
+  for (const Pending& eager : in_flight_) {
+    const std::uint64_t begun = observe(header(&eager)->begun);
+    const bool on_its_way = begun != eager.seen && observe(header(&eager)->done) == eager.seen;
+    if (on_its_way) newest = std::min(newest, begun);
+  }
+  std::erase_if(pending, [&](Pending* p) {
+    const std::uint64_t done = observe(header(p)->done);
+    return done == p->seen || done > newest || !read(*p);
+  });
+  std::sort(pending.begin(), pending.end(), [](const Pending* a, const Pending* b) {
+    return a->message.of_stream->number < b->message.of_stream->number;
+  });
+  return pending;
 }
 
 void StreamMessenger::poll(const Receive& receive) {
@@ -67,15 +91,15 @@ void StreamMessenger::poll(const Receive& receive) {
     throw Error(*failure);
   }
   try {
-    while (!in_flight_.empty()) {
-      // First what was replayed before it: it is there when this is.
-      if (!read(in_flight_.front())) break;
-      poll_captured(receive);
-      const Message arrived = std::move(in_flight_.front().message);
-      in_flight_.pop_front();
+    for (Pending* pending : read_in_order()) {
+      if (pending->message.of_stream->captured) {
+        receive(pending->message);
+        continue;
+      }
+      const Message arrived = std::move(pending->message);
+      in_flight_.pop_front();  // eager ones arrive as they were made
       receive(arrived);
     }
-    poll_captured(receive);
   } catch (const std::bad_alloc&) {
     fail(TOKAVG_ERR_TRANSPORT, "no memory to read what the ranks sent");
   }

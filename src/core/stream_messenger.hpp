@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <list>
+#include <vector>
 
 #include "core/stream_service.hpp"
 
@@ -32,7 +33,7 @@ class StreamMessenger final : public Courier {
   [[nodiscard]] bool arrived(std::uint64_t sequence) const noexcept;
   void ask(std::uint64_t sequence);
   bool read(Pending& pending);
-  void poll_captured(const Receive& receive);
+  std::vector<Pending*> read_in_order();
 
   StreamDevice& device_;
   StreamService& service_;

@@ -10,6 +10,7 @@
 namespace tokavg {
 
 bool Context::is_device_memory(const void* pointer) const { return streams_ && streams_->owns(pointer); }
+void Context::check_device_reaches(const void* pointer) const { streams_->check_reach(pointer); }
 
 // Everything that can fail on one rank alone.
 void Context::start_service() {
@@ -124,6 +125,7 @@ StreamPart Context::stream_part(MessageKind kind, const Roll& roll, bool roll_kn
 // What the step held of an earlier replay is history.
 void Context::begin_replay(Step& step, const StreamPart& part) noexcept {
   step.reduce_number = part.reduce_number;
+  newest_reduce_ = std::max(newest_reduce_, part.reduce_number);
   for (std::size_t t = 0; t < part.local_tokens.size(); ++t) step.local.terms[t].tokens = part.local_tokens[t];
   if (!step.captured) return;
   step.losses = {};
@@ -166,8 +168,35 @@ std::int32_t Context::stream_slot(tokavg_ticket_t ticket, bool applies_factor, S
     return kOpenSlot;
   }
   const Step& step = find_on_stream(ticket, stream);
+  check_carried(step, stream);
   if (applies_factor) check_not_scaled_after(step);
   return step.slot;
+}
+
+bool Context::any_captured() const noexcept {
+  return std::find(captured_places_.begin(), captured_places_.end(), true) != captured_places_.end();
+}
+
+// The host's losses go by tickets, and the GPU's by steps, which replays are as well: once there are captured steps the
+// two may mean different ones.
+void Context::check_no_replays() const {
+  if (!any_captured()) return;
+  fail(
+      TOKAVG_ERR_STATE,
+      "losses in host memory cannot be recorded on a ticket while captured steps are kept; record them on TOKAVG_OPEN, "
+      "copy them to the GPU, or tokavg_release the captured steps first");
+}
+
+// Losses go with a message of the next in_flight steps, and replays are steps that tickets do not count.
+void Context::check_carried(const Step& step, Stream stream) {
+  const bool too_late =
+      step.complete && newest_reduce_ - step.reduce_number >= static_cast<std::uint64_t>(layout_.in_flight);
+  if (!too_late || streams_->capturing(stream)) return;
+  throw TicketError(TOKAVG_ERR_STALE,
+                    format("%llu steps were closed after ticket %lld, replays of graphs included, and config.in_flight "
+                           "is %d: no message will carry its losses; record them sooner, or raise in_flight",
+                           static_cast<unsigned long long>(newest_reduce_ - step.reduce_number),
+                           static_cast<long long>(step.ticket), layout_.in_flight));
 }
 
 void Context::record_on_stream(tokavg_ticket_t ticket, bool applies_factor, bool records) {

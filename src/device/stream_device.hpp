@@ -81,6 +81,8 @@ class StreamDevice {
   virtual void sum_with(EnqueueSums enqueue, void* user, Stream side) = 0;
 
   [[nodiscard]] virtual bool owns(const void* pointer) const = 0;
+  // Throws ARGUMENT where kernels cannot use this memory: of the host, and not pinned.
+  virtual void check_reach(const void* pointer) const = 0;
   // Is this stream being captured into a graph? Throws STATE where the capture has been invalidated.
   [[nodiscard]] virtual bool capturing(Stream stream) = 0;
 

@@ -2,57 +2,22 @@
 // refusals: what a context on a GPU cannot do, is told how to do otherwise, and survives.
 #include "contract/team.hpp"
 #include "cuda/checks.hpp"
+#include "cuda/context.hpp"
 #include "cuda/cuda_memory.hpp"
-#include "cuda/gpu.hpp"
 
 using namespace cuda_test;
 
 namespace {
 
-class Context {
- public:
-  explicit Context(Checks& checks) : checks_(checks) {
-    tokavg_config_t config;
-    tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
-    config.comm_kind = TOKAVG_COMM_SELF;
-    config.gradient_reduction = TOKAVG_GRADIENT_SUM;
-    config.device = TOKAVG_DEVICE_CUDA;
-    config.device_index = 0;
-    ok(tokavg_init(&config, &context_), "tokavg_init");
-  }
-  ~Context() { tokavg_free(context_); }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-  [[nodiscard]] tokavg_context_t* get() const { return context_; }
-
-  void ok(tokavg_status_t status, const std::string& call) {
-    checks_.expect(status == TOKAVG_OK, call + ": " + contract::status_text(status, context_));
-  }
-  void refused(tokavg_status_t status, tokavg_status_t wanted, const std::vector<std::string>& words,
-               const std::string& what) {
-    const std::string text = contract::last_error(context_);
-    checks_.expect(status == wanted, what + ": " + tokavg_status_name(status) + " " + text);
-    for (const std::string& word : words) {
-      checks_.expect(text.find(word) != std::string::npos, what + ": no \"" + word + "\" in: " + text);
-    }
-  }
-
-  // The step that saw the refusal fails with it, the next one is as good as new. 0: it has not been closed yet.
-  void survives(tokavg_status_t wanted, tokavg_ticket_t ticket, const tokavg_labels_t& labels, const Stream& stream,
-                const std::string& what) {
-    if (ticket == 0) ok(tokavg_reduce(context_, nullptr, stream.get(), &ticket), what + ": tokavg_reduce");
-    refused(tokavg_wait(context_, ticket, TOKAVG_WAIT_COUNT, -1, nullptr), wanted, {}, what + ": its step");
-    ok(tokavg_count(context_, &labels, stream.get()), what + ": the next tokavg_count");
-    ok(tokavg_reduce(context_, nullptr, stream.get(), &ticket), what + ": the next tokavg_reduce");
-    tokavg_result_t result = empty_result();
-    ok(tokavg_wait(context_, ticket, TOKAVG_WAIT_COUNT, -1, &result), what + ": the next step");
-    checks_.equal(result.tokens[0], std::int64_t{2}, what + ": tokens of the next step");
-  }
-
- private:
-  Checks& checks_;
-  tokavg_context_t* context_ = nullptr;
-};
+// The step that saw the refusal fails with it, the next one is as good as new. 0: it has not been closed yet.
+void survives(Context& context, tokavg_status_t wanted, tokavg_ticket_t ticket, const Array<std::int64_t>& two_scored,
+              const Stream& stream, const std::string& what) {
+  if (ticket == 0) ticket = context.reduce(stream);
+  context.refused(tokavg_wait(context.get(), ticket, TOKAVG_WAIT_COUNT, -1, nullptr), wanted, {}, what + ": its step");
+  context.count(two_scored, 3, stream);
+  const tokavg_result_t result = context.result(context.reduce(stream), TOKAVG_WAIT_COUNT);
+  context.checks().equal(result.tokens[0], std::int64_t{2}, what + ": tokens of the next step");
+}
 
 // NULL waits for all streams that are not non-blocking, which a capture forbids.
 void default_stream_in_a_capture(Checks& checks) {
@@ -74,7 +39,7 @@ void default_stream_in_a_capture(Checks& checks) {
   must(cudaGraphDestroy(graph), "cudaGraphDestroy");
   must(cudaStreamDestroy(blocking), "cudaStreamDestroy");
   checks.expect(ticket != 0, "a reduce that is refused closes the step");
-  context.survives(TOKAVG_ERR_STATE, ticket, given, stream, "NULL in a capture");
+  survives(context, TOKAVG_ERR_STATE, ticket, labels, stream, "NULL in a capture");
 }
 
 // A rank's context; the deadline is far away.
@@ -139,7 +104,86 @@ void memory_of_another_gpu(Checks& checks) {
   loss.tokens = 1;
   context.refused(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, stream.get()), TOKAVG_ERR_ARGUMENT,
                   {"loss.losses is memory of GPU 1", "works on GPU 0"}, "tokavg_loss");
-  context.survives(TOKAVG_ERR_ARGUMENT, 0, given, stream, "memory of another GPU");
+  survives(context, TOKAVG_ERR_ARGUMENT, 0, here, stream, "memory of another GPU");
+}
+
+// A step whose count, reduce, loss, factor or flush names a stream of another GPU.
+void streams_of_another_gpu(Checks& checks) {
+  int devices = 0;
+  must(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  if (devices < 2) return;
+  Context context(checks);
+  const Stream stream;
+  const Array<std::int64_t> labels({1, 2, -100}, stream);
+  const Array<double> value({2.0}, stream);
+  stream.wait();
+  must(cudaSetDevice(1), "cudaSetDevice");
+  const Stream elsewhere;
+  must(cudaSetDevice(0), "cudaSetDevice");
+  const std::vector<std::string> words = {"stream is one of GPU 1", "works on GPU 0", "while GPU 0 was current"};
+  const tokavg_labels_t given = labels_of(labels, 1, 3);
+  const auto refused = [&](tokavg_status_t status, tokavg_ticket_t closed, const std::string& what) {
+    context.refused(status, TOKAVG_ERR_ARGUMENT, words, what);
+    survives(context, TOKAVG_ERR_ARGUMENT, closed, labels, stream, what);
+  };
+  refused(tokavg_count(context.get(), &given, elsewhere.get()), 0, "tokavg_count");
+  tokavg_loss_t loss{};
+  loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+  loss.kind = TOKAVG_LOSS_SUM;
+  loss.losses = value.array(TOKAVG_DTYPE_F64);
+  loss.tokens = 1;
+  refused(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, elsewhere.get()), 0, "tokavg_loss");
+  tokavg_ticket_t ticket = 0;
+  const tokavg_status_t status = tokavg_reduce(context.get(), nullptr, elsewhere.get(), &ticket);
+  checks.expect(ticket != 0, "a reduce that is refused closes the step");
+  refused(status, ticket, "tokavg_reduce");
+  ticket = context.reduce(stream);
+  const float* factor = nullptr;
+  context.refused(tokavg_factor_device(context.get(), ticket, 0, TOKAVG_FACTOR_SCALE, elsewhere.get(), &factor),
+                  TOKAVG_ERR_ARGUMENT, words, "tokavg_factor_device");  // which no rank need be told
+  refused(tokavg_flush(context.get(), elsewhere.get()), 0, "tokavg_flush");
+}
+
+// A store there would end the CUDA context of the whole process; pinned memory is good.
+void results_in_host_memory(Checks& checks) {
+  Context context(checks);
+  const Stream stream;
+  const Array<std::int64_t> labels({1, 2, -100}, stream);
+  const Array<double> value({2.0}, stream);
+  stream.wait();
+  double on_host = 7;
+  double* pinned = nullptr;
+  must(cudaHostAlloc(reinterpret_cast<void**>(&pinned), sizeof *pinned, cudaHostAllocMapped), "cudaHostAlloc");
+  tokavg_loss_t loss{};
+  loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+  loss.kind = TOKAVG_LOSS_SUM;
+  loss.losses = value.array(TOKAVG_DTYPE_F64);
+  loss.tokens = 1;
+  const auto refused = [&](const char* field) {
+    context.refused(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, stream.get()), TOKAVG_ERR_ARGUMENT,
+                    {std::string("loss.") + field + " is host memory", "cudaMalloc", "cudaHostAlloc"}, field);
+    survives(context, TOKAVG_ERR_ARGUMENT, 0, labels, stream, field);
+  };
+  int pageable = 0;
+  must(cudaDeviceGetAttribute(&pageable, cudaDevAttrPageableMemoryAccess, 0), "cudaDeviceGetAttribute");
+  if (pageable == 0) {
+    loss.sum_out = &on_host;
+    refused("sum_out");
+    loss.sum_out = nullptr;
+    loss.backward_out = &on_host;
+    refused("backward_out");
+    loss.backward_out = nullptr;
+    const float scale = 2;
+    loss.loss_scale_device = &scale;
+    refused("loss_scale_device");
+    loss.loss_scale_device = nullptr;
+    checks.equal(on_host, 7.0, "what was refused is not written");
+  }
+  loss.sum_out = pinned;
+  context.ok(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, stream.get()), "pinned memory");
+  stream.wait();
+  checks.equal(*pinned, 2.0, "pinned memory");
+  must(cudaFreeHost(pinned), "cudaFreeHost");
 }
 
 // A load there would end the CUDA context of the whole process.
@@ -155,7 +199,7 @@ void misaligned(Checks& checks) {
   wrong.labels.data = reinterpret_cast<unsigned char*>(labels.data()) + 4;
   context.refused(tokavg_count(context.get(), &wrong, stream.get()), TOKAVG_ERR_ARGUMENT,
                   {"labels.labels.data is", "not aligned", "8 bytes"}, "tokavg_count");
-  context.survives(TOKAVG_ERR_ARGUMENT, 0, given, stream, "misaligned labels");
+  survives(context, TOKAVG_ERR_ARGUMENT, 0, labels, stream, "misaligned labels");
 }
 
 // What an earlier step has not sent would go with every replay.
@@ -233,6 +277,8 @@ int main() {
   unsent_before_a_capture(checks);
   failed_in_the_capture(checks);
   memory_of_another_gpu(checks);
+  streams_of_another_gpu(checks);
+  results_in_host_memory(checks);
   default_stream_in_a_capture(checks);
   peers_are_told(checks);
   return checks.end("refusals");

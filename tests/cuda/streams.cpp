@@ -6,70 +6,13 @@
 
 #include "contract/team.hpp"
 #include "cuda/checks.hpp"
-#include "cuda/gpu.hpp"
+#include "cuda/context.hpp"
 #include "cuda/nccl_team.hpp"
 #include "cuda/sync_calls.hpp"
 
 using namespace cuda_test;
 
 namespace {
-
-class Context {
- public:
-  // team: what the only rank sums over; nullptr: nothing.
-  explicit Context(Checks& checks, contract::Team* team = nullptr) : checks_(checks) {
-    tokavg_config_t config;
-    tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
-    config.comm_kind = TOKAVG_COMM_SELF;
-    config.gradient_reduction = TOKAVG_GRADIENT_SUM;
-    config.device = TOKAVG_DEVICE_CUDA;
-    if (team != nullptr) team->configure(config);
-    ok(tokavg_init(&config, &context_), "tokavg_init");
-  }
-  ~Context() { tokavg_free(context_); }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-
-  void ok(tokavg_status_t status, const std::string& call) {
-    checks_.expect(status == TOKAVG_OK, call + ": " + contract::status_text(status, context_));
-  }
-  void refused(tokavg_status_t status, tokavg_status_t wanted, const char* word, const std::string& what) {
-    const std::string text = contract::last_error(context_);
-    checks_.expect(status == wanted && text.find(word) != std::string::npos,
-                   what + ": " + tokavg_status_name(status) + " " + text);
-  }
-  [[nodiscard]] tokavg_context_t* get() const { return context_; }
-
-  void count(const Array<std::int64_t>& labels, std::int64_t n, const Stream& stream) {
-    const tokavg_labels_t given = labels_of(labels, 1, n);
-    ok(tokavg_count(context_, &given, stream.get()), "tokavg_count");
-  }
-  void value(tokavg_ticket_t ticket, std::int32_t kind, const Array<double>& value, std::int64_t tokens,
-             const Stream& stream, double* sum_out = nullptr) {
-    tokavg_loss_t loss{};
-    loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
-    loss.kind = kind;
-    loss.losses = value.array(TOKAVG_DTYPE_F64);
-    loss.tokens = tokens;
-    loss.sum_out = sum_out;
-    ok(tokavg_loss(context_, ticket, &loss, stream.get()), "tokavg_loss");
-  }
-  tokavg_ticket_t reduce(const Stream& stream) {
-    tokavg_ticket_t ticket = 0;
-    ok(tokavg_reduce(context_, nullptr, stream.get(), &ticket), "tokavg_reduce");
-    return ticket;
-  }
-  tokavg_result_t result(tokavg_ticket_t ticket, std::int32_t what) {
-    tokavg_result_t result = empty_result();
-    const tokavg_status_t status = tokavg_wait(context_, ticket, what, -1, &result);
-    checks_.expect(status >= 0 && status != TOKAVG_PENDING, "tokavg_wait: " + contract::status_text(status, context_));
-    return result;
-  }
-
- private:
-  Checks& checks_;
-  tokavg_context_t* context_ = nullptr;
-};
 
 // More microbatches than there are cells; each seventh is dropped, and so are some that the host counted.
 void many_microbatches(Checks& checks) {
@@ -209,12 +152,7 @@ void many_flushes(Checks& checks) {
     context.ok(tokavg_flush(context.get(), stream.get()), "tokavg_flush");
     const Array<float> gradient({3.0F}, stream);
     const tokavg_scale_item_t item = {gradient.data(), 1, TOKAVG_DTYPE_F32, TOKAVG_MEMORY_CUDA};
-    tokavg_scale_t scale{};
-    scale.struct_size = static_cast<std::uint32_t>(sizeof scale);
-    scale.item_size = static_cast<std::uint32_t>(sizeof item);
-    scale.items = &item;
-    scale.n_items = 1;
-    scale.kind = TOKAVG_FACTOR_SCALE;
+    const tokavg_scale_t scale = scale_of(item);
     context.ok(tokavg_scale(context.get(), ticket, &scale, stream.get()), "tokavg_scale");
     checks.equal(gradient.get(stream)[0], 1.0F, "scaled after a flush");
   }
@@ -291,8 +229,8 @@ void memory_of_each_kind(Checks& checks) {
   context.ok(tokavg_count(context.get(), &host, nullptr), "host memory that the driver does not know");
   checks.equal(context.result(context.reduce(stream), TOKAVG_WAIT_COUNT).tokens[0], std::int64_t{3}, "both counted");
   given.mask = {mask.data(), TOKAVG_DTYPE_U8, TOKAVG_MEMORY_HOST, 0, 0};
-  context.refused(tokavg_count(context.get(), &given, stream.get()), TOKAVG_ERR_ARGUMENT, "labels.mask is host memory",
-                  "a mask elsewhere");
+  context.refused(tokavg_count(context.get(), &given, stream.get()), TOKAVG_ERR_ARGUMENT,
+                  {"labels.mask is host memory"}, "a mask elsewhere");
   tokavg_config_t config;
   tokavg_config_init(&config, static_cast<std::uint32_t>(sizeof config));
   config.comm_kind = TOKAVG_COMM_SELF;
@@ -349,7 +287,7 @@ void bad_weights(Checks& checks) {
   must(cudaMemcpyAsync(&value, factor, sizeof value, cudaMemcpyDeviceToHost, stream.get()), "cudaMemcpyAsync");
   stream.wait();
   checks.expect(std::isnan(value), "the factor of a failed step is NaN");
-  context.refused(tokavg_wait(context.get(), ticket, TOKAVG_WAIT_COUNT, -1, nullptr), TOKAVG_ERR_WEIGHT, "step 1",
+  context.refused(tokavg_wait(context.get(), ticket, TOKAVG_WAIT_COUNT, -1, nullptr), TOKAVG_ERR_WEIGHT, {"step 1"},
                   "a bad weight");
 }
 

@@ -61,16 +61,15 @@ class CudaDevice final : public StreamDevice {
   }
 
   [[nodiscard]] bool owns(const void* pointer) const override {
-    cudaPointerAttributes attributes{};
-    check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
-    if (attributes.type == cudaMemoryTypeDevice && attributes.device != resources_->device) {
-      fail(
-          TOKAVG_ERR_ARGUMENT,
-          "is memory of GPU %d, but this context works on GPU %d (config.device_index); copy the array there, or use a "
-          "context on GPU %d",
-          attributes.device, resources_->device, attributes.device);
-    }
+    const cudaPointerAttributes attributes = attributes_of(pointer);
     return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  }
+  void check_reach(const void* pointer) const override {
+    if (attributes_of(pointer).devicePointer != nullptr) return;
+    if (attribute(cudaDevAttrPageableMemoryAccess, resources_->device) != 0) return;
+    fail(TOKAVG_ERR_ARGUMENT,
+         "is host memory that GPU %d does not reach; give it memory of cudaMalloc, or pinned memory (cudaHostAlloc)",
+         resources_->device);
   }
   [[nodiscard]] bool capturing(Stream stream) override { return capture_of(stream).active; }
   void check_alive() override {
@@ -110,7 +109,7 @@ class CudaDevice final : public StreamDevice {
              Stream stream) override {
     enqueue(stream, [&](cudaStream_t s) {
       ValueTask task;
-      task.state = state();
+      task.bank = bank();
       task.slot = slot == kOpenSlot ? nullptr : step(slot);
       if (slot != kOpenSlot && out.backward != nullptr) task.factor = awaited_factor(slot, term, s);
       task.target = slot == kOpenSlot ? open_cell(term, s) : &step(slot)->terms[term];
@@ -141,6 +140,7 @@ class CudaDevice final : public StreamDevice {
   void send(const StreamMessage& message, Stream stream) override {
     const bool closes = message.roll.kind == MessageKind::kReduce;
     enqueue(stream, [&](cudaStream_t s) {
+      if (closes && order_->capture().active) forget_earlier(message.slot);
       EncodeTask task;
       task.state = state();
       task.slots = step(0);
@@ -149,6 +149,7 @@ class CudaDevice final : public StreamDevice {
       task.layout = layout_;
       task.rule = rule_;
       task.message = message;
+      task.bank = bank();
       task.used = closes ? open_.used() : 0;
       task.kept = closes ? open_.kept() : 0;
       task.host_sums = enqueue_ == nullptr;
@@ -196,13 +197,41 @@ class CudaDevice final : public StreamDevice {
   }
   [[nodiscard]] std::int32_t slots() const { return eager_slots() + kCapturedSteps; }
   [[nodiscard]] StreamState* state() const { return arena_->state(); }
+  // Of the call that is running.
+  [[nodiscard]] StreamState::Bank* bank() const { return &state()->banks[order_->capture().active ? 1 : 0]; }
   [[nodiscard]] StepSlot* step(std::int32_t slot) const { return arena_->step(slot); }
   [[nodiscard]] StreamControl* device_control() const { return arena_->control(); }
   [[nodiscard]] Words device_box(std::int32_t index) const { return arena_->box(index, enqueue_ != nullptr); }
 
+  // The device is current, for NULL is its default stream. Throws ARGUMENT where the stream cannot be used.
+  [[nodiscard]] Order::Capture capture_in(cudaStream_t stream) const {
+    const Order::Capture capture = Order::capture_of(stream);
+    const int device = stream != nullptr ? Order::device_of(stream, resources_->device) : resources_->device;
+    if (device != resources_->device) {
+      fail(TOKAVG_ERR_ARGUMENT,
+           "stream is one of GPU %d, but this context works on GPU %d (config.device_index); pass a stream that was "
+           "made while GPU %d was current",
+           device, resources_->device, resources_->device);
+    }
+    return capture;
+  }
+
+  [[nodiscard]] cudaPointerAttributes attributes_of(const void* pointer) const {
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+    if (attributes.type == cudaMemoryTypeDevice && attributes.device != resources_->device) {
+      fail(
+          TOKAVG_ERR_ARGUMENT,
+          "is memory of GPU %d, but this context works on GPU %d (config.device_index); copy the array there, or use a "
+          "context on GPU %d",
+          attributes.device, resources_->device, attributes.device);
+    }
+    return attributes;
+  }
+
   [[nodiscard]] Order::Capture capture_of(Stream stream) const {
-    CurrentDevice current(resources_->device);  // whose default stream NULL is
-    const Order::Capture capture = Order::capture_of(to_cuda(stream));
+    CurrentDevice current(resources_->device);
+    const Order::Capture capture = capture_in(to_cuda(stream));
     current.restore();
     return capture;
   }
@@ -211,8 +240,9 @@ class CudaDevice final : public StreamDevice {
   void enqueue(Stream stream, Body&& body) {
     CurrentDevice current(resources_->device);
     const cudaStream_t s = to_cuda(stream);
+    const Order::Capture capture = capture_in(s);  // before anything is done
     try {
-      order_->enter(s);
+      order_->enter(s, capture);
       body(s);
       order_->leave(s);
     } catch (const Error& error) {
@@ -236,10 +266,10 @@ class CudaDevice final : public StreamDevice {
     check_open(order_->capture());
     opened_in_ = order_->capture();
     if (open_.full()) {
-      launch_fold(state(), open_.used(), open_.kept(), layout_.terms, stream);
+      launch_fold(bank(), open_.used(), open_.kept(), layout_.terms, stream);
       open_.folded();
     }
-    return &state()->cells[open_.current()][term];
+    return &bank()->cells[open_.current()][term];
   }
 
   // A call that adds losses: directly, or by way of the scratch cell when its own sum is wanted.
@@ -250,7 +280,7 @@ class CudaDevice final : public StreamDevice {
       const double* factor = slot != kOpenSlot && needs_factor ? awaited_factor(slot, term, s) : nullptr;
       TermCell* target = slot == kOpenSlot ? open_cell(term, s) : &step(slot)->terms[term];
       if (out.sum == nullptr && out.backward == nullptr) return launch(target, factor, s);
-      TermCell* scratch = &state()->scratch;
+      TermCell* scratch = &bank()->scratch;
       launch(scratch, factor, s);
       launch_give_back(scratch, target, factor, out, s);
     });
@@ -283,6 +313,17 @@ class CudaDevice final : public StreamDevice {
     // A step of a graph is complete when the graph is, which the caller's own order says.
     if (closed.capture.active && !now.active) return;
     check(cudaStreamWaitEvent(stream, slot_done(slot), 0), "cudaStreamWaitEvent");
+  }
+
+  // Until a replay has come the factors are NaN, not those of an older graph in the same place (which is at rest).
+  void forget_earlier(std::int32_t slot) {
+    const OutsideCapture outside;
+    StepSlot* const earlier = step(slot);
+    const cudaStream_t s = resources_->own_stream->get();
+    check(cudaMemsetAsync(earlier, 0, sizeof *earlier, s), "cudaMemsetAsync");
+    check(cudaMemsetAsync(earlier->factors, 0xff, sizeof earlier->factors, s), "cudaMemsetAsync");
+    check(cudaMemsetAsync(earlier->rounded_factors, 0xff, sizeof earlier->rounded_factors, s), "cudaMemsetAsync");
+    check(cudaStreamSynchronize(s), "cudaStreamSynchronize");
   }
 
   // On a stream of its own, beside whatever the caller's stream goes on with.

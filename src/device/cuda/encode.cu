@@ -89,7 +89,7 @@ __global__ void encode_kernel(EncodeTask task) {
   const bool sums = task.rule.holds_labels && task.rule.copy_index == 0;  // copies add to no sum
   TermCell open{};
   if (closes) {
-    open = take(&state.cells[lane][term], ((task.used >> lane) & 1U) != 0, ((task.kept >> lane) & 1U) != 0);
+    open = take(&task.bank->cells[lane][term], ((task.used >> lane) & 1U) != 0, ((task.kept >> lane) & 1U) != 0);
     warp_sum(open);
   }
   // Lane k: the losses of the k-th newest step.
@@ -110,6 +110,8 @@ __global__ void encode_kernel(EncodeTask task) {
     local[term] = add_counts(open, at);
     StepSlot& slot = task.slots[task.message.slot];
     slot.counted[term] = local[term].tokens;
+    // What no message carried in time, for steps of graphs came between, is not this step's.
+    slot.terms[term] = TermCell{};
     std::uint64_t recorded = 0;
     static_cast<void>(get_count(words + task.layout.losses_at(0, term) + kLossTokensAt, recorded));
     slot.recorded[term] = recorded + open.loss_tokens;
@@ -158,13 +160,13 @@ __global__ void encode_kernel(EncodeTask task) {
   if (threadIdx.x == 0) store_to_host(&task.box.header->published, state.messages);
 }
 
-__global__ void fold_kernel(StreamState* state, std::uint32_t used, std::uint32_t kept) {
+__global__ void fold_kernel(StreamState::Bank* bank, std::uint32_t used, std::uint32_t kept) {
   const unsigned term = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
-  TermCell all = take(&state->cells[lane][term], ((used >> lane) & 1U) != 0, ((kept >> lane) & 1U) != 0);
+  TermCell all = take(&bank->cells[lane][term], ((used >> lane) & 1U) != 0, ((kept >> lane) & 1U) != 0);
   warp_sum(all);
   __syncwarp();
-  if (lane == 0) state->cells[0][term] = all;
+  if (lane == 0) bank->cells[0][term] = all;
 }
 
 unsigned warps(std::int32_t terms) { return 32 * static_cast<unsigned>(terms); }
@@ -175,8 +177,8 @@ void launch_encode(const EncodeTask& task, cudaStream_t stream) {
   launch("encode_kernel", {.threads = warps(task.layout.terms)}, stream, encode_kernel, task);
 }
 
-void launch_fold(StreamState* state, std::uint32_t used, std::uint32_t kept, std::int32_t terms, cudaStream_t stream) {
-  launch("fold_kernel", {.threads = warps(terms)}, stream, fold_kernel, state, used, kept);
+void launch_fold(StreamState::Bank* bank, std::uint32_t used, std::uint32_t kept, std::int32_t terms, cudaStream_t stream) {
+  launch("fold_kernel", {.threads = warps(terms)}, stream, fold_kernel, bank, used, kept);
 }
 
 }  // namespace tokavg::cuda

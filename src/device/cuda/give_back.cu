@@ -34,8 +34,8 @@ __device__ Word open_tokens(const ValueTask& task) {
   } else {
     for (int cell = 0; cell < kCells; ++cell) {
       if (((task.kept >> cell) & 1U) == 0) continue;
-      counted += task.state->cells[cell][task.term].tokens;
-      recorded += task.state->cells[cell][task.term].loss_tokens;
+      counted += task.bank->cells[cell][task.term].tokens;
+      recorded += task.bank->cells[cell][task.term].loss_tokens;
     }
   }
   return counted > recorded ? counted - recorded : 0;

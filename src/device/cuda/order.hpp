@@ -30,6 +30,12 @@ class Order {
            "the stream of this call is NULL, the legacy default stream, and a stream that waits for it is being "
            "captured; pass the captured stream, or capture one that was made with cudaStreamNonBlocking");
     }
+    if (error == cudaErrorInvalidResourceHandle) {
+      static_cast<void>(cudaGetLastError());
+      fail(TOKAVG_ERR_ARGUMENT,
+           "stream is no stream of this process: it was destroyed, or never made; pass one that lives, or NULL for the "
+           "default stream");
+    }
     check(error, "cudaStreamGetCaptureInfo");
     if (status == cudaStreamCaptureStatusInvalidated) {
       fail(TOKAVG_ERR_STATE, "the capture of this stream was invalidated by an earlier call; end it and begin anew");
@@ -39,8 +45,23 @@ class Order {
     return capture;
   }
 
-  void enter(cudaStream_t stream) {
-    const Capture capture = capture_of(stream);
+  // `otherwise` where the toolkit or the driver is too old to be asked: then what is enqueued fails.
+  static int device_of(cudaStream_t stream, int otherwise) {
+    int device = otherwise;
+#if CUDART_VERSION >= 12080
+    const cudaError_t error = cudaStreamGetDevice(stream, &device);
+    if (error == cudaErrorCallRequiresNewerDriver) {
+      static_cast<void>(cudaGetLastError());
+      return otherwise;
+    }
+    check(error, "cudaStreamGetDevice");
+#else
+    static_cast<void>(stream);
+#endif
+    return device;
+  }
+
+  void enter(cudaStream_t stream, const Capture& capture) {
     if (!capture.active) {
       if (recorded_) check(cudaStreamWaitEvent(stream, eager_, 0), "cudaStreamWaitEvent");
     } else if (capture.id == captured_in_) {

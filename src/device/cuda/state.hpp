@@ -15,6 +15,7 @@
 namespace tokavg::cuda {
 
 inline constexpr int kCells = 32;       // of the open step: one a lane of a warp
+inline constexpr int kBanks = 2;        // of cells: eager, and in a graph
 inline constexpr int kMostSlots = 17;   // tickets whose losses travel: in_flight + 1
 inline constexpr int kFactorKinds = 3;  // TOKAVG_FACTOR_ - 1
 inline constexpr std::size_t kMostWords = MessageLayout{TOKAVG_MAX_TERMS, kMostSlots - 1}.words();
@@ -37,8 +38,11 @@ struct StreamState {
   Word reduces;   // steps closed so far
   std::int32_t n_recent;
   std::int32_t recent[kMostSlots];  // their slots, newest first; a slot that was replayed is there more than once
-  TermCell scratch;                 // of one call that gives its sum back
-  TermCell cells[kCells][TOKAVG_MAX_TERMS];  // the open step: a cell a microbatch, so that one can be dropped
+  // A replay may come while an eager step is open, so it has cells of its own.
+  struct Bank {
+    TermCell scratch;                          // of one call that gives its sum back
+    TermCell cells[kCells][TOKAVG_MAX_TERMS];  // the open step: a cell a microbatch, so that one can be dropped
+  } banks[kBanks];
 };
 
 struct Words {
@@ -56,6 +60,7 @@ struct EncodeTask {
   MessageLayout layout;
   StreamRule rule;
   StreamMessage message;
+  StreamState::Bank* bank = nullptr;
   std::uint32_t used = 0;  // cells that were written to
   std::uint32_t kept = 0;  // those not dropped
   bool host_sums = true;   // the box is handed to the host, which must be done with what it held before
@@ -78,14 +83,15 @@ void launch_ask(const StepSlot* slot, StreamControl* control, cudaStream_t strea
 void launch_settle(const AwaitTask& task, cudaStream_t stream);
 
 // Adds all kept cells up in cell 0.
-void launch_fold(StreamState* state, std::uint32_t used, std::uint32_t kept, std::int32_t terms, cudaStream_t stream);
+void launch_fold(StreamState::Bank* bank, std::uint32_t used, std::uint32_t kept, std::int32_t terms,
+                 cudaStream_t stream);
 
 // Moves the scratch cell to `target` and gives its sum back. factor: nullptr is 1.
 void launch_give_back(TermCell* scratch, TermCell* target, const double* factor, const StreamOutputs& out,
                       cudaStream_t stream);
 
 struct ValueTask {
-  StreamState* state = nullptr;
+  const StreamState::Bank* bank = nullptr;
   StepSlot* slot = nullptr;  // nullptr: the open step
   TermCell* target = nullptr;
   std::uint32_t kept = 0;
