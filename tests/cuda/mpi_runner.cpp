@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpi_runner bridge|nccl FILE: the contract cases on MPI with all data on GPUs, gradients against one process, and
-// captured steps; the sums go over MPI, or over a communicator of NCCL that MPI helps to make.
+// mpi_runner bridge|nccl FILE: the contract cases on MPI with all data on GPUs, gradients against one process, captured
+// steps, and the order of streams; the sums go over MPI, or over a communicator of NCCL that MPI helps to make.
 #include <cstdio>
 #include <cstring>
 
@@ -9,6 +9,7 @@
 #include "contract/mpi_team.hpp"
 #include "cuda/cuda_memory.hpp"
 #include "cuda/graph_step.hpp"
+#include "cuda/stream_cases.hpp"
 
 using namespace contract;
 
@@ -32,6 +33,12 @@ bool captured_steps_differ(Team& team) {
   return checks.end("captured steps") != 0;
 }
 
+bool streams_differ(Team& team) {
+  cuda_test::Checks checks;
+  cuda_test::check_streams(team, checks, true);
+  return checks.end("streams") != 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -50,6 +57,7 @@ int main(int argc, char** argv) {
     MpiTeam team(MPI_COMM_WORLD, cuda_memory(rank), transport);
     faults += on_all_ranks(gradients_differ(team));
     faults += on_all_ranks(captured_steps_differ(team));
+    faults += on_all_ranks(streams_differ(team));
   }
   MPI_Finalize();
   return faults == 0 ? 0 : 1;

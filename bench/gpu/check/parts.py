@@ -6,7 +6,7 @@ import os
 from . import machine
 from .runner import Step
 
-PARTS = ("contract", "bad_weights", "gradients", "graph", "late_peer", "lent", "refusals", "streams", "kernels", "large", "examples",
+PARTS = ("contract", "bad_weights", "gradients", "graph", "late_peer", "lent", "refusals", "replays", "streams", "kernels", "large", "examples",
          "mpi", "sanitizer", "bench", "peers")
 EXAMPLES = ("sgd", "premulsum")
 CASES = "tests/data/contract.jsonl"
@@ -48,7 +48,7 @@ def _contract(plan):
 
 
 def _programs(plan):
-    for name in ("bad_weights", "gradients", "graph", "late_peer", "lent", "refusals", "streams"):
+    for name in ("bad_weights", "gradients", "graph", "late_peer", "lent", "refusals", "replays", "streams"):
         yield Step(name, [plan.program(f"cuda_{name}")], 60, skip=_no_lending(plan) if name == "lent" else "")
 
 
