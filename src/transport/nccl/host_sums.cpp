@@ -76,7 +76,7 @@ class HostSums::Sum final : public Reduction {
   bool late_ = false;
 };
 
-HostSums::Belongings::Belongings(std::size_t slot_words) : words(kSlots * slot_words) {
+HostSums::Belongings::Belongings(int gpu, std::size_t slot_words) : device(gpu), words(kSlots * slot_words) {
   slots.reserve(kSlots);
   for (std::size_t i = 0; i < kSlots; ++i) {
     slots.push_back({words.on_gpu() + i * slot_words, words.on_host() + i * slot_words, Event()});
@@ -86,18 +86,39 @@ HostSums::Belongings::Belongings(std::size_t slot_words) : words(kSlots * slot_w
 HostSums::HostSums(std::shared_ptr<Communicator> communicator, std::size_t max_words)
     : communicator_(std::move(communicator)), slot_words_(std::max(max_words, kFewestWords)) {
   OnGpu gpu(communicator_->device());
-  belongings_ = std::make_unique<Belongings>(slot_words_);
+  belongings_ = {new Belongings(communicator_->device(), slot_words_), &Belongings::free_here};
   gpu.restore();
 }
 
 // Not freed here, where nobody may wait: without an errand they stay.
-HostSums::~HostSums() { static_cast<void>(belongings_.release()); }
+HostSums::~HostSums() {
+  if (belongings_ != nullptr) belongings_->stay = true;
+}
+
+// By the last who used them, in an errand. When the process ends CUDA does too, and frees it all.
+void HostSums::Belongings::free_here(Belongings* belongings) noexcept {
+  if (belongings->stay || Errand::process_ends()) return;
+  try {
+    const OnGpu gpu(belongings->device);
+    static_cast<void>(cudaStreamSynchronize(belongings->stream.get()));  // nothing is freed under a running copy
+    delete belongings;
+  } catch (...) {
+    // The GPU is gone, and what is on it too.
+  }
+}
+
+std::shared_ptr<HostSums::Belongings> HostSums::belongings() {
+  const std::lock_guard lock(freeing_);
+  if (belongings_ == nullptr) fail(TOKAVG_ERR_ABORTED, "the sums over NCCL were ended meanwhile");
+  return belongings_;
+}
 
 void HostSums::warm_up(Clock::time_point end) {
   OnGpu gpu(communicator_->device());
-  const Words& words = belongings_->words;
+  const std::shared_ptr<Belongings> held = belongings();
+  const Words& words = held->words;
   const std::size_t n_bytes = kWarmUpWords * sizeof(std::uint64_t);
-  const cudaStream_t stream = belongings_->stream.get();
+  const cudaStream_t stream = held->stream.get();
   // Not from the host's buffer, which the first sum may write to meanwhile.
   check(cudaMemsetAsync(words.on_gpu(), 0, n_bytes, stream), "cudaMemsetAsync");
   communicator_->all_reduce(words.on_gpu(), kWarmUpWords, stream, end);
@@ -109,26 +130,26 @@ std::unique_ptr<Reduction> HostSums::start(std::span<std::uint64_t> words) {
     fail(TOKAVG_ERR_INTERNAL, "a sum of %zu words, where %zu were announced", words.size(), slot_words_);
   }
   OnGpu gpu(communicator_->device());
-  Slot& slot = take_slot();
+  const std::shared_ptr<Belongings> held = belongings();
+  Slot& slot = take_slot(*held);
   auto sum = std::make_unique<Sum>(shared_from_this(), slot, words);  // if what follows throws, it is given up
   std::memcpy(slot.on_host, words.data(), words.size_bytes());
-  enqueue(slot, words.size());
+  enqueue(slot, words.size(), held->stream.get());
   gpu.restore();
   return sum;
 }
 
-void HostSums::enqueue(const Slot& slot, std::size_t n_words) {
+void HostSums::enqueue(const Slot& slot, std::size_t n_words, cudaStream_t stream) {
   const std::size_t n_bytes = n_words * sizeof(std::uint64_t);
-  const cudaStream_t stream = belongings_->stream.get();
   check(cudaMemcpyAsync(slot.on_gpu, slot.on_host, n_bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
   communicator_->all_reduce(slot.on_gpu, n_words, stream, Clock::now() + kGrace);
   check(cudaMemcpyAsync(slot.on_host, slot.on_gpu, n_bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
   check(cudaEventRecord(slot.done.get(), stream), "cudaEventRecord");
 }
 
-HostSums::Slot& HostSums::take_slot() {
+HostSums::Slot& HostSums::take_slot(Belongings& belongings) {
   if (given_up_) fail(TOKAVG_ERR_ABORTED, "the sums over NCCL were given up after an earlier failure of this context");
-  for (Slot& slot : belongings_->slots) {
+  for (Slot& slot : belongings.slots) {
     if (slot.in_use) continue;
     slot.in_use = true;
     return slot;
@@ -183,15 +204,9 @@ void HostSums::end_here(bool together) noexcept {
   } else {
     communicator_->abort_here();
   }
+  std::shared_ptr<Belongings> last;
   const std::lock_guard lock(freeing_);
-  if (Errand::process_ends()) return;
-  try {
-    const OnGpu gpu(communicator_->device());
-    static_cast<void>(cudaStreamSynchronize(belongings_->stream.get()));  // nothing is freed under a running copy
-    belongings_.reset();
-  } catch (...) {
-    // The GPU is gone, and what is on it too.
-  }
+  last.swap(belongings_);
 }
 
 void retire(const std::shared_ptr<HostSums>& sums, bool together, milliseconds patience) noexcept {

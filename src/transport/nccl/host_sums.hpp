@@ -30,7 +30,7 @@ class HostSums : public std::enable_shared_from_this<HostSums> {
   HostSums& operator=(const HostSums&) = delete;
 
   [[nodiscard]] Communicator& communicator() const noexcept { return *communicator_; }
-  [[nodiscard]] cudaStream_t stream() const noexcept { return belongings_->stream.get(); }
+  [[nodiscard]] cudaStream_t stream() const noexcept { return belongings_->stream.get(); }  // before it is retired
 
   // A sum whose words nobody reads, so that no later one finds connections missing: NCCL makes them when it first uses
   // an algorithm, and waits on the host for the other ranks meanwhile. Before the first start.
@@ -56,21 +56,25 @@ class HostSums : public std::enable_shared_from_this<HostSums> {
     bool in_use = false;
   };
   struct Belongings {
-    explicit Belongings(std::size_t slot_words);
+    Belongings(int device, std::size_t slot_words);
+    static void free_here(Belongings* belongings) noexcept;
+    const int device;
+    bool stay = false;  // until the process ends
     cuda::OwnStream stream;
     Words words;
     std::vector<Slot> slots;
   };
 
-  Slot& take_slot();
-  void enqueue(const Slot& slot, std::size_t n_words);
+  std::shared_ptr<Belongings> belongings();
+  Slot& take_slot(Belongings& belongings);
+  void enqueue(const Slot& slot, std::size_t n_words, cudaStream_t stream);
   bool idle() noexcept;
   void drain_here() noexcept;
 
   const std::shared_ptr<Communicator> communicator_;
   const std::size_t slot_words_;
-  std::unique_ptr<Belongings> belongings_;
-  std::mutex freeing_;  // of the belongings, against idle()
+  std::shared_ptr<Belongings> belongings_;  // also an errand's that was left behind, until it comes back
+  std::mutex freeing_;                      // of the pointer, against other threads
   std::atomic<bool> given_up_ = false;
 };
 
