@@ -27,7 +27,7 @@ static const double kSlowness = 1;
 #endif
 
 static tokavg_transport_open_t open_plugin;
-static tokavg_transport_t table;
+static tokavg_transport_t table = {.struct_size = sizeof(tokavg_transport_t)};
 static const char *mode;
 static const char *results;
 static const char *victims = "-";
@@ -433,7 +433,7 @@ static void mode_fork(void) {
     void *request = NULL;
     char text[512] = "";
     int32_t count = 0;
-    tokavg_transport_t other;
+    tokavg_transport_t other = {.struct_size = sizeof other};
     MPI_Comm comm = MPI_COMM_WORLD;
     tokavg_transport_options_t options = options_for(&comm);
     bool fine = table.start(table.user, words, 1, &request) == TOKAVG_ERR_STATE &&
@@ -459,6 +459,37 @@ static void refused(MPI_Comm *comm, tokavg_status_t expected, const char *part) 
   CHECK(strstr(text, part) != NULL);
 }
 
+/* Libraries of other versions: a struct that is too short, one that has more than we know, and room for more than we
+ * fill. */
+static void other_versions(void) {
+  char text[512] = "";
+  MPI_Comm comm = MPI_COMM_WORLD;
+  struct {
+    tokavg_transport_options_t known;
+    uint64_t newer;
+  } options = {options_for(&comm), 0};
+  struct {
+    tokavg_transport_t known;
+    uint64_t newer[3];
+  } room = {.known = {.struct_size = sizeof(tokavg_transport_t) - 1}, .newer = {7, 8, 9}};
+  CHECK(open_plugin(&options.known, &room.known, text, sizeof text) == TOKAVG_ERR_ARGUMENT);
+  CHECK(strstr(text, "table_out.struct_size is 87; set it to sizeof") != NULL);
+  room.known.struct_size = sizeof room - sizeof(uint64_t);
+  options.known.struct_size = sizeof options.known - 1;
+  CHECK(open_plugin(&options.known, &room.known, text, sizeof text) == TOKAVG_ERR_ARGUMENT);
+  CHECK(strstr(text, "options.struct_size is 39; set it to sizeof") != NULL);
+  options.known.struct_size = sizeof options;
+  options.newer = UINT64_C(1) << 63;
+  CHECK(open_plugin(&options.known, &room.known, text, sizeof text) == TOKAVG_ERR_UNSUPPORTED);
+  CHECK(strstr(text, "options has byte 47 set") != NULL);
+  CHECK(room.known.start == NULL);
+  options.newer = 0;
+  CHECK(open_plugin(&options.known, &room.known, text, sizeof text) == TOKAVG_OK);
+  CHECK(room.known.struct_size == sizeof room.known && room.known.rank == rank);
+  CHECK(room.newer[0] == 7 && room.newer[1] == 8 && room.newer[2] == 9);
+  room.known.close(room.known.user, 1);
+}
+
 static void mode_refuse(int *argc, char ***argv) {
   MPI_Comm null = MPI_COMM_NULL;
   MPI_Comm half;
@@ -474,6 +505,7 @@ static void mode_refuse(int *argc, char ***argv) {
   refused(&inter, TOKAVG_ERR_CONFIG, "intercommunicator");
   MPI_Comm_free(&inter);
   MPI_Comm_free(&half);
+  other_versions();
   MPI_Finalize();
   refused(&null, TOKAVG_ERR_STATE, "finalised");
 }

@@ -3,7 +3,11 @@
 #include "channel.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+
+#define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 
 struct opening {
   const tokavg_transport_options_t *options;
@@ -23,6 +27,30 @@ __attribute__((format(printf, 3, 4))) static tokavg_status_t refuse(struct openi
   }
   va_end(arguments);
   return status;
+}
+
+/* Library and plugin may be of different versions: what 1.0 had is always there, what we do not know must be zero. */
+static tokavg_status_t check_versions(struct opening *opening, const tokavg_transport_t *table) {
+  enum { LARGEST = 65536 }; /* memory that nobody has initialised */
+  const tokavg_transport_options_t *options = opening->options;
+  if (options->struct_size < END_OF(tokavg_transport_options_t, max_words) || options->struct_size > LARGEST) {
+    return refuse(opening, TOKAVG_ERR_ARGUMENT, "options.struct_size is %u; set it to sizeof the struct, %zu here",
+                  options->struct_size, sizeof *options);
+  }
+  if (table->struct_size < END_OF(tokavg_transport_t, close) || table->struct_size > LARGEST) {
+    return refuse(opening, TOKAVG_ERR_ARGUMENT, "table_out.struct_size is %u; set it to sizeof the struct, %zu here",
+                  table->struct_size, sizeof *table);
+  }
+  const unsigned char *bytes = (const unsigned char *)options;
+  for (size_t i = sizeof *options; i < options->struct_size; i++) {
+    if (bytes[i] != 0) {
+      return refuse(opening, TOKAVG_ERR_UNSUPPORTED,
+                    "options has byte %zu set, which this version of the plugin does not know; build the plugin of the "
+                    "library in use",
+                    i);
+    }
+  }
+  return TOKAVG_OK;
 }
 
 static tokavg_status_t check_mpi(struct opening *opening) {
@@ -101,9 +129,10 @@ static tokavg_status_t check_sizes(struct opening *opening) {
   return TOKAVG_OK;
 }
 
-static void fill_table(const struct opening *opening, struct channel *channel, tokavg_transport_t *table) {
-  *table = (tokavg_transport_t){
-      .struct_size = sizeof *table,
+/* An older library has room for less than we know. */
+static void fill_table(const struct opening *opening, struct channel *channel, tokavg_transport_t *table_out) {
+  tokavg_transport_t table = {
+      .struct_size = table_out->struct_size < sizeof table ? table_out->struct_size : sizeof table,
       .version = TOKAVG_TRANSPORT_VERSION,
       .rank = channel->rank,
       .ranks = channel->ranks,
@@ -117,11 +146,12 @@ static void fill_table(const struct opening *opening, struct channel *channel, t
       .close = table_close,
   };
   if (opening->thread_level == MPI_THREAD_MULTIPLE) {
-    table->capabilities |= TOKAVG_TRANSPORT_CAN_ANY_THREAD;
+    table.capabilities |= TOKAVG_TRANSPORT_CAN_ANY_THREAD;
   }
   if (opening->threaded) {
-    table->capabilities |= TOKAVG_TRANSPORT_CAN_PROGRESS;
+    table.capabilities |= TOKAVG_TRANSPORT_CAN_PROGRESS;
   }
+  memcpy(table_out, &table, table.struct_size);
 }
 
 static tokavg_status_t connect(struct opening *opening, tokavg_transport_t *table_out) {
@@ -149,7 +179,10 @@ static tokavg_status_t connect(struct opening *opening, tokavg_transport_t *tabl
 TOKAVG_API tokavg_status_t tokavg_transport_open(const tokavg_transport_options_t *options,
                                                  tokavg_transport_t *table_out, char *text_out, int64_t capacity) {
   struct opening opening = {.options = options, .text = text_out, .capacity = (size_t)(capacity > 0 ? capacity : 0)};
-  tokavg_status_t status = check_mpi(&opening);
+  tokavg_status_t status = check_versions(&opening, table_out);
+  if (status == TOKAVG_OK) {
+    status = check_mpi(&opening);
+  }
   if (status == TOKAVG_OK) {
     status = process_enter(opening.text, opening.capacity);
   }
