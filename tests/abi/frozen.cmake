@@ -2,26 +2,29 @@
 # The tests of a frozen version of the interface.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# tokavg_add_interface(target folder map includes...): the functions that the headers in the folder declare, without bodies and with
+# tokavg_add_interface(target folder version.h map includes...): the functions that the headers in the folder declare, without bodies and with
 # debug information. Nothing but these headers decides what it looks like: not the library's own types (a context is an
 # opaque name), nor how it was built. That the library's functions are those of its headers the C++ compiler sees to.
-function(tokavg_add_interface target folder map)
+function(tokavg_add_interface target folder version_h map)
     set(script ${CMAKE_CURRENT_SOURCE_DIR}/interface.py)
     file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
     add_custom_command(OUTPUT ${target}.c
         COMMAND Python3::Interpreter -B ${script} ${folder} > ${target}.c
         DEPENDS ${script} ${PROJECT_SOURCE_DIR}/scripts/abi-layout ${headers})
-    # The loader of a program that is linked to it looks for the library instead.
+    file(STRINGS ${version_h} abi_version REGEX "#define TOKAVG_ABI_VERSION ")
+    string(REGEX REPLACE ".* " "" abi_version "${abi_version}")
+    # The loader of a program that is linked to it looks for the library of that name instead.
     add_library(${target} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${target}.c)
     set_target_properties(${target} PROPERTIES NO_SONAME ON)
     target_include_directories(${target} PRIVATE ${ARGN})
     target_compile_options(${target} PRIVATE -g)
-    target_link_options(${target} PRIVATE -Wl,-soname,libtokavg.so.${TOKAVG_ABI_VERSION} -Wl,--version-script=${map}
+    target_link_options(${target} PRIVATE -Wl,-soname,libtokavg.so.${abi_version} -Wl,--version-script=${map}
         -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/plugin.map)
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${map} ${CMAKE_CURRENT_SOURCE_DIR}/plugin.map)
 endfunction()
 
-tokavg_add_interface(abi_interface_today ${PROJECT_SOURCE_DIR}/include/tokavg ${TOKAVG_MAP} ${TOKAVG_PUBLIC_INCLUDES})
+tokavg_add_interface(abi_interface_today ${PROJECT_SOURCE_DIR}/include/tokavg ${PROJECT_BINARY_DIR}/include/tokavg/version.h
+    ${TOKAVG_MAP} ${TOKAVG_PUBLIC_INCLUDES})
 
 # A client of that version, compiled with the frozen headers alone, runs with today's library: as it was linked then, and linked anew.
 function(tokavg_add_frozen_client version folder)
@@ -52,7 +55,8 @@ function(tokavg_add_frozen_version folder)
              WORKING_DIRECTORY ${folder})
     tokavg_test_properties(abi.frozen.${version}.unedited LABELS abi)
 
-    tokavg_add_interface(abi_interface_${version} ${folder}/include/tokavg ${folder}/tokavg.map ${folder}/include)
+    tokavg_add_interface(abi_interface_${version} ${folder}/include/tokavg ${folder}/include/tokavg/version.h
+        ${folder}/tokavg.map ${folder}/include)
     add_test(NAME abi.frozen.${version}.debug_information COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/compare-interfaces
              $<TARGET_FILE:abi_interface_${version}> $<TARGET_FILE:abi_interface_today>)
     tokavg_test_properties(abi.frozen.${version}.debug_information LABELS abi)
