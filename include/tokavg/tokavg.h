@@ -190,7 +190,9 @@ TOKAVG_API tokavg_status_t tokavg_finalize(tokavg_context_t *ctx) TOKAVG_NOEXCEP
 
 /**
  * @brief Frees a context on this rank alone. Never blocks and never talks to other ranks; legal at any time: after
- *        or without tokavg_finalize(), after MPI_Finalize, after a failure, in a child process.
+ *        or without tokavg_finalize(), after MPI_Finalize, after a failure, in a child process. Over MPI the duplicate
+ *        of the communicator is freed by the next tokavg_init() or at MPI_Finalize; with a sum in flight always at
+ *        MPI_Finalize, since messages for it may still come.
  * @param ctx the context, or NULL: nothing happens
  * @retval TOKAVG_OK freed
  * @retval TOKAVG_ERR_HANDLE it was freed before, or never was a context
