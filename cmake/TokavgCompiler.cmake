@@ -28,6 +28,23 @@ target_compile_options(tokavg_warnings INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>>
     $<$<AND:$<BOOL:${TOKAVG_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
 
+# A sanitizer sees more, and its own run time does not go with these.
+if(TOKAVG_HARDENING AND NOT TOKAVG_SANITIZE)
+    include(CheckCXXCompilerFlag)
+    foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+        string(MAKE_C_IDENTIFIER "TOKAVG_HAS${flag}" known)
+        check_cxx_compiler_flag(${flag} ${known})
+        if(${known})
+            add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:${flag}> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${flag}>)
+        endif()
+    endforeach()
+    # It needs an optimised build, and a distribution may have set it already.
+    if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "_FORTIFY_SOURCE")
+        add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-D_FORTIFY_SOURCE=2>)
+    endif()
+    add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
+endif()
+
 if(TOKAVG_SANITIZE)
     # The optimiser sees uninitialised values in the sanitizers' own instrumentation.
     add_compile_options(-fsanitize=${TOKAVG_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g

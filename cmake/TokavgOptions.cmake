@@ -24,6 +24,7 @@ option(TOKAVG_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TOKAVG_BUILD_BENCH "Build the benchmarks (scripts/bench)" OFF)
 option(TOKAVG_BUILD_GPU_CHECK "Build what scripts/gpu-check runs on a GPU" OFF)
 option(TOKAVG_WERROR "Treat compiler warnings as errors" OFF)
+option(TOKAVG_HARDENING "Compile and link so that memory faults are harder to exploit" ON)
 set(TOKAVG_SANITIZE "" CACHE STRING "Argument of -fsanitize=, for example address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
