@@ -85,9 +85,9 @@ std::size_t Capture::lane(const Stream& stream) const {
   return lane;
 }
 
-void Capture::add_node(const Stream& stream, const Work& work) {
+void Capture::add_node(const Stream& stream, const Work& work, std::shared_ptr<Event> external) {
   Member& own = *member(stream);
-  graph.nodes.push_back({lane(stream), own.tail, work});
+  graph.nodes.push_back({lane(stream), own.tail, work, std::move(external)});
   own.tail = {graph.nodes.size() - 1};
 }
 
@@ -194,6 +194,19 @@ cudaError_t wait_for_event(const std::shared_ptr<Stream>& stream, Event& event) 
   if (implicit != cudaSuccess) return implicit;
   if (event.marker != nullptr) enqueue(stream, {[marker = event.marker] { marker->wait(); }, true});
   return cudaSuccess;
+}
+
+cudaError_t wait_for_external_event(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Event>& event) {
+  const Locked locked(captures().lock);
+  if (stream->capture == nullptr) return cudaErrorInvalidValue;
+  if (stream->capture->invalid) return cudaErrorStreamCaptureInvalidated;
+  stream->capture->add_node(*stream, {}, event);
+  return cudaSuccess;
+}
+
+std::shared_ptr<Marker> latest_marker(Event& event) {
+  const Locked locked(captures().lock);
+  return event.marker;
 }
 
 cudaError_t host_marker(Event& event, std::shared_ptr<Marker>* marker) {

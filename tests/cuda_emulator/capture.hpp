@@ -26,7 +26,7 @@ class Capture {
 
   Member* member(const Stream& stream);
   Member& join(const std::shared_ptr<Stream>& stream);
-  void add_node(const Stream& stream, const Work& work);
+  void add_node(const Stream& stream, const Work& work, std::shared_ptr<Event> external = nullptr);
   bool joined() const;  // whether all that was captured comes before the end of the first stream
 
   const cudaStreamCaptureMode mode;
@@ -55,6 +55,8 @@ cudaError_t capture_info(const Stream& stream, CaptureInfo* info);
 cudaError_t capture_work(const Stream& stream, const Work& work, bool& captured);
 cudaError_t record_event(const std::shared_ptr<Stream>& stream, Event& event);
 cudaError_t wait_for_event(const std::shared_ptr<Stream>& stream, Event& event);
+// In a capture, for what was recorded outside of it: each replay waits for the latest record before its launch.
+cudaError_t wait_for_external_event(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Event>& event);
 
 // Before a call that CUDA calls potentially unsafe: an error, and an invalid capture, where one forbids it.
 cudaError_t check_unsafe_call();

@@ -24,6 +24,9 @@ struct Event {
 
 Handles<cudaEvent_t, Event>& events();
 
+// The point that others can wait for now; nullptr: it was never recorded, or last in a capture.
+std::shared_ptr<Marker> latest_marker(Event& event);
+
 // The point that the host can wait for; nullptr: it was never recorded. An error if it was last recorded in a capture.
 cudaError_t host_marker(Event& event, std::shared_ptr<Marker>* marker);
 

@@ -2,6 +2,7 @@
 #include "cuda_emulator/graph.hpp"
 
 #include "cuda_emulator/device.hpp"
+#include "cuda_emulator/event.hpp"
 
 namespace cuda_emulator {
 
@@ -30,7 +31,11 @@ void GraphExec::push_node(std::size_t number, const std::shared_ptr<Stream>& str
   for (const std::size_t earlier : node.after) {
     if (graph_.nodes[earlier].lane != node.lane) own->push_wait(markers[earlier]);
   }
-  own->push(node.work);
+  if (node.external == nullptr) {
+    own->push(node.work);
+  } else if (const std::shared_ptr<Marker> latest = latest_marker(*node.external)) {
+    own->push_wait(latest);
+  }
   if (awaited_[number]) markers[number] = own->push_marker();
 }
 

@@ -121,7 +121,9 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     const bool on_device = found->kind == MemoryKind::kDevice;
     attributes->type = on_device ? cudaMemoryTypeDevice : cudaMemoryTypeHost;
     attributes->device = found->device;
-    attributes->devicePointer = const_cast<void*>(pointer);
+    // Without peer access a device reaches its own memory alone.
+    const bool reached = !on_device || found->device == current_device();
+    attributes->devicePointer = reached ? const_cast<void*>(pointer) : nullptr;
     attributes->hostPointer = on_device ? nullptr : const_cast<void*>(pointer);
     return cudaSuccess;
   });

@@ -93,6 +93,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
     const std::shared_ptr<Stream> stream = find_stream(handle);
     const std::shared_ptr<Event> event = events().find(event_handle);
     if (stream == nullptr || event == nullptr) return cudaErrorInvalidResourceHandle;
+    if (flags == cudaEventWaitExternal) return wait_for_external_event(stream, event);
     return flags == 0 ? wait_for_event(stream, *event) : cudaErrorInvalidValue;
   });
 }
