@@ -300,12 +300,12 @@ TOKAVG_API tokavg_status_t tokavg_discard(tokavg_context_t *ctx) TOKAVG_NOEXCEPT
  * @retval TOKAVG_ERR_ARGUMENT an option is out of range, or ticket_out is NULL (the step is closed as failed)
  * @retval TOKAVG_ERR_UNSUPPORTED unknown bytes in options (the step is closed as failed)
  * @retval TOKAVG_ERR_TIMEOUT the oldest step did not complete in time
- * @retval TOKAVG_ERR_STATE stream is being captured, and messages or losses of earlier steps are on their way, the open
- *         step was begun before the capture, or too many captured steps are kept (nothing is closed); or stream cannot
- *         be used, being NULL beside a capture, or the open step was begun in a capture (the step is closed as failed)
+ * @retval TOKAVG_ERR_STATE stream is being captured, and losses of earlier steps have not been sent, the open step was
+ *         begun before the capture, or too many captured steps are kept (nothing is closed); or stream cannot be used,
+ *         being NULL beside a capture, or the open step was begun in a capture (the step is closed as failed)
  * @collective
  * @blocking only when all of config.in_flight tickets are in use by unfinished reductions, or 2 * config.in_flight
- *           messages are unfinished, at most timeout_ms
+ *           messages are unfinished, or, while stream is being captured, any of earlier steps; at most timeout_ms
  * @threadsafety the context's thread
  * @stream the counts are summed after earlier work on stream
  * @since 1.0

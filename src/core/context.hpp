@@ -122,7 +122,7 @@ class Context {
   Step& find_on_stream(tokavg_ticket_t ticket, Stream stream);
   std::int32_t stream_slot(tokavg_ticket_t ticket, bool applies_factor, Stream stream);
   void check_carried(const Step& step, Stream stream);
-  void check_no_replays() const;
+  void check_no_replays(const Step& step) const;
   [[nodiscard]] bool any_captured() const noexcept;
   void record_on_stream(tokavg_ticket_t ticket, bool applies_factor, bool records);
   void stream_loss(tokavg_ticket_t ticket, const LossRequest& request);
@@ -167,6 +167,7 @@ class Context {
   std::list<Step> steps_;
   std::int64_t eager_steps_ = 0;
   std::int64_t eager_flushes_ = 0;
+  tokavg_ticket_t newest_captured_ = 0;
   std::vector<bool> captured_places_;  // which of the device's slots for captured steps are taken
   bool unsent_on_device_ = false;      // losses of closed steps that no message has carried
   std::uint64_t newest_reduce_ = 0;    // on the device, replays included; as far as they have arrived

@@ -56,7 +56,7 @@ Context::Recording Context::begin_recording(tokavg_ticket_t ticket, std::int32_t
     return recording;
   }
   recording.step = &find(ticket);
-  check_no_replays();
+  check_no_replays(*recording.step);
   recording.applies_factor = gradient || out.backward != nullptr;
   if (recording.step->complete && recording.step->failure) throw TicketError(*recording.step->failure);
   if (!recording.applies_factor) return recording;

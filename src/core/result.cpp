@@ -92,6 +92,7 @@ tokavg_status_t Context::wait_losses(Step& step, const WaitLimit& limit) {
   const auto done = [&] {
     return step.losses_complete(layout_.terms) || step.audited || step.loss_failure.has_value();
   };
+  if (any_captured()) courier_->poll([this](const Message& message) { receive(message); });  // what replays brought
   while (!done() && courier_->in_flight() != 0) {
     if (wait_for(step, courier_->oldest(), limit.left_ms())) continue;
     last_text_ = format("the losses of step %lld are on their way", static_cast<long long>(step.ticket));

@@ -30,13 +30,13 @@ void StreamMessenger::post(Message message) {
   }
 }
 
-// False when there is nothing new in the box. A replay may begin while it is read: then what was read is worthless, and
+// False when there is nothing new in the box, or what is there is younger than `newest`. A replay may begin while it is read: then what was read is worthless, and
 // more comes.
-bool StreamMessenger::read(Pending& pending) {
+bool StreamMessenger::read(Pending& pending, std::uint64_t newest) {
   StreamPart& part = *pending.message.of_stream;
   const MessageBox box = device_.box(part.order.box);
   const std::uint64_t done = observe(box.header->done);
-  if (done == pending.seen) return false;
+  if (done == pending.seen || done > newest) return false;
   // Each is observed, so that none is read after the look at `begun` that follows.
   for (std::size_t i = 0; i < box.sums.size(); ++i) pending.message.words[i] = observe(box.sums[i]);
   const std::uint64_t roll = observe(box.header->roll);
@@ -74,10 +74,7 @@ std::vector<StreamMessenger::Pending*> StreamMessenger::read_in_order() {
     const bool on_its_way = begun != eager.seen && observe(header(&eager)->done) == eager.seen;
     if (on_its_way) newest = std::min(newest, begun);
   }
-  std::erase_if(pending, [&](Pending* p) {
-    const std::uint64_t done = observe(header(p)->done);
-    return done == p->seen || done > newest || !read(*p);
-  });
+  std::erase_if(pending, [&](Pending* p) { return !read(*p, newest); });
   std::sort(pending.begin(), pending.end(), [](const Pending* a, const Pending* b) {
     return a->message.of_stream->number < b->message.of_stream->number;
   });
@@ -96,8 +93,12 @@ void StreamMessenger::poll(const Receive& receive) {
         receive(pending->message);
         continue;
       }
+      if (pending != &in_flight_.front()) {
+        fail(TOKAVG_ERR_DESYNC, "%s came before an older one: work of this context ran on its GPU in no order",
+             pending->message.name.c_str());
+      }
       const Message arrived = std::move(pending->message);
-      in_flight_.pop_front();  // eager ones arrive as they were made
+      in_flight_.pop_front();
       receive(arrived);
     }
   } catch (const std::bad_alloc&) {

@@ -32,7 +32,7 @@ class StreamMessenger final : public Courier {
   };
   [[nodiscard]] bool arrived(std::uint64_t sequence) const noexcept;
   void ask(std::uint64_t sequence);
-  bool read(Pending& pending);
+  bool read(Pending& pending, std::uint64_t newest);
   std::vector<Pending*> read_in_order();
 
   StreamDevice& device_;

@@ -49,14 +49,11 @@ bool Context::replay_unfinished() const noexcept {
   return false;
 }
 
-// In a capture nothing from before it can be waited for.
+// A graph cannot wait for what is from before the capture. Here the host does: for messages, without a call of CUDA's.
 void Context::check_before_capture() {
-  courier_->poll([this](const Message& message) { receive(message); });
-  if (courier_->in_flight() != 0) {
-    fail(TOKAVG_ERR_STATE,
-         "the stream is being captured while messages of earlier steps are on their way; call tokavg_wait for the "
-         "newest ticket (and after tokavg_flush) before the capture begins");
-  }
+  const auto receive_one = [this](const Message& message) { receive(message); };
+  courier_->poll(receive_one);
+  while (courier_->in_flight() != 0) courier_->wait(courier_->oldest(), -1, receive_one);
   const bool unsent_on_host = std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
     return std::any_of(step.unsent.begin(), step.unsent.end(), [](const TermLosses& losses) { return losses.any(); });
   });
@@ -91,6 +88,7 @@ void Context::place(Step& step, bool captured) {
   }
   const std::int32_t place = free_captured_place().value();
   captured_places_[static_cast<std::size_t>(place)] = true;
+  newest_captured_ = step.ticket;
   step.slot = streams_->eager_slots() + place;
   step.box = streams_->eager_boxes() + place;
 }
@@ -177,20 +175,21 @@ bool Context::any_captured() const noexcept {
   return std::find(captured_places_.begin(), captured_places_.end(), true) != captured_places_.end();
 }
 
-// The host's losses go by tickets, and the GPU's by steps, which replays are as well: once there are captured steps the
-// two may mean different ones.
-void Context::check_no_replays() const {
-  if (!any_captured()) return;
-  fail(
-      TOKAVG_ERR_STATE,
-      "losses in host memory cannot be recorded on a ticket while captured steps are kept; record them on TOKAVG_OPEN, "
-      "copy them to the GPU, or tokavg_release the captured steps first");
+// The host's losses go by tickets, and the GPU's by steps, which replays are as well: from a captured step on the two may
+// mean different ones. Tickets closed after its release are in step again.
+void Context::check_no_replays(const Step& step) const {
+  if (!any_captured() && step.ticket > newest_captured_) return;
+  fail(TOKAVG_ERR_STATE,
+       "losses in host memory cannot be recorded on ticket %lld, for a step was captured since, or is kept; copy them to "
+       "the GPU, or record them on TOKAVG_OPEN",
+       static_cast<long long>(step.ticket));
 }
 
 // Losses go with a message of the next in_flight steps, and replays are steps that tickets do not count.
 void Context::check_carried(const Step& step, Stream stream) {
+  // Of a captured step a later replay may be under way, which takes them along.
   const bool too_late =
-      step.complete && newest_reduce_ - step.reduce_number >= static_cast<std::uint64_t>(layout_.in_flight);
+      step.complete && !step.captured && newest_reduce_ - step.reduce_number >= static_cast<std::uint64_t>(layout_.in_flight);
   if (!too_late || streams_->capturing(stream)) return;
   throw TicketError(TOKAVG_ERR_STALE,
                     format("%llu steps were closed after ticket %lld, replays of graphs included, and config.in_flight "
@@ -262,6 +261,7 @@ const float* Context::factor_device(tokavg_ticket_t ticket, std::int32_t term, s
 
 void Context::release(tokavg_ticket_t ticket) {
   check_usable();
+  if (streams_) courier_->poll([this](const Message& message) { receive(message); });  // its last replay, too
   Step& step = find(ticket);
   step.released = true;
   if (!step.captured) return;

@@ -186,6 +186,28 @@ void results_in_host_memory(Checks& checks) {
   must(cudaFreeHost(pinned), "cudaFreeHost");
 }
 
+// The thread's current device is another one.
+void results_on_a_gpu_that_is_not_current(Checks& checks) {
+  int devices = 0;
+  must(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  if (devices < 2) return;
+  Context context(checks);
+  const Stream stream;
+  const Array<double> value({2.0}, stream);
+  const Array<double> sum({0.0}, stream);
+  stream.wait();
+  tokavg_loss_t loss{};
+  loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+  loss.kind = TOKAVG_LOSS_SUM;
+  loss.losses = value.array(TOKAVG_DTYPE_F64);
+  loss.tokens = 1;
+  loss.sum_out = sum.data();
+  must(cudaSetDevice(1), "cudaSetDevice");
+  context.ok(tokavg_loss(context.get(), TOKAVG_OPEN, &loss, stream.get()), "tokavg_loss");
+  must(cudaSetDevice(0), "cudaSetDevice");
+  checks.equal(sum.get(stream)[0], 2.0, "sum_out");
+}
+
 // A load there would end the CUDA context of the whole process.
 void misaligned(Checks& checks) {
   Context context(checks);
@@ -279,6 +301,7 @@ int main() {
   memory_of_another_gpu(checks);
   streams_of_another_gpu(checks);
   results_in_host_memory(checks);
+  results_on_a_gpu_that_is_not_current(checks);
   default_stream_in_a_capture(checks);
   peers_are_told(checks);
   return checks.end("refusals");

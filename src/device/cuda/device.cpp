@@ -28,6 +28,7 @@ enum EventIndex : std::size_t {
   kSideDone,        // the latest sum in stream order
   kEncoded,         // a message that is to be summed in stream order
   kEncodedInCapture,
+  kForgotten,  // the place of a captured step has been emptied
   kSlotsDone,  // from here on one a slot: its sums are there
 };
 
@@ -65,7 +66,8 @@ class CudaDevice final : public StreamDevice {
     return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
   }
   void check_reach(const void* pointer) const override {
-    if (attributes_of(pointer).devicePointer != nullptr) return;
+    const cudaPointerAttributes attributes = attributes_of(pointer);
+    if (attributes.type == cudaMemoryTypeDevice || attributes.devicePointer != nullptr) return;
     if (attribute(cudaDevAttrPageableMemoryAccess, resources_->device) != 0) return;
     fail(TOKAVG_ERR_ARGUMENT,
          "is host memory that GPU %d does not reach; give it memory of cudaMalloc, or pinned memory (cudaHostAlloc)",
@@ -84,12 +86,17 @@ class CudaDevice final : public StreamDevice {
 
   void count(const LabelsView& labels, std::int32_t term, bool begins_microbatch, Stream stream) override {
     enqueue(stream, [&](cudaStream_t s) {
-      if (begins_microbatch) open_.begin_microbatch();
+      if (begins_microbatch) begin_microbatch();
       launch_count(labels, open_cell(term, s), s);
     });
   }
-  void begin_microbatch() override { open_.begin_microbatch(); }
-  void drop_microbatch() override { open_.drop_microbatch(); }
+  // The cells of the microbatch are in one bank, which need not be known: the other has none for it.
+  void begin_microbatch() override {
+    for (OpenCells& cells : open_) cells.begin_microbatch();
+  }
+  void drop_microbatch() override {
+    for (OpenCells& cells : open_) cells.drop_microbatch();
+  }
 
   void token_losses(const TokenLosses& losses, std::int32_t term, std::int32_t slot, const StreamOutputs& out,
                     Stream stream) override {
@@ -113,7 +120,7 @@ class CudaDevice final : public StreamDevice {
       task.slot = slot == kOpenSlot ? nullptr : step(slot);
       if (slot != kOpenSlot && out.backward != nullptr) task.factor = awaited_factor(slot, term, s);
       task.target = slot == kOpenSlot ? open_cell(term, s) : &step(slot)->terms[term];
-      task.kept = open_.kept();
+      task.kept = open_cells().kept();
       task.term = term;
       task.value = value;
       task.out = out;
@@ -140,7 +147,7 @@ class CudaDevice final : public StreamDevice {
   void send(const StreamMessage& message, Stream stream) override {
     const bool closes = message.roll.kind == MessageKind::kReduce;
     enqueue(stream, [&](cudaStream_t s) {
-      if (closes && order_->capture().active) forget_earlier(message.slot);
+      if (closes && order_->capture().active) forget_earlier(message.slot, s);
       EncodeTask task;
       task.state = state();
       task.slots = step(0);
@@ -150,12 +157,12 @@ class CudaDevice final : public StreamDevice {
       task.rule = rule_;
       task.message = message;
       task.bank = bank();
-      task.used = closes ? open_.used() : 0;
-      task.kept = closes ? open_.kept() : 0;
+      task.used = closes ? open_cells().used() : 0;
+      task.kept = closes ? open_cells().kept() : 0;
       task.host_sums = enqueue_ == nullptr;
       launch_encode(task, s);
       if (closes) {
-        open_.close();
+        open_cells().close();
         Closed& closed = closed_[static_cast<std::size_t>(message.slot)];
         closed.box = message.box;
         closed.capture = order_->capture();
@@ -198,7 +205,9 @@ class CudaDevice final : public StreamDevice {
   [[nodiscard]] std::int32_t slots() const { return eager_slots() + kCapturedSteps; }
   [[nodiscard]] StreamState* state() const { return arena_->state(); }
   // Of the call that is running.
-  [[nodiscard]] StreamState::Bank* bank() const { return &state()->banks[order_->capture().active ? 1 : 0]; }
+  [[nodiscard]] std::size_t bank_number() const { return order_->capture().active ? 1 : 0; }
+  [[nodiscard]] StreamState::Bank* bank() const { return &state()->banks[bank_number()]; }
+  [[nodiscard]] OpenCells& open_cells() { return open_[bank_number()]; }
   [[nodiscard]] StepSlot* step(std::int32_t slot) const { return arena_->step(slot); }
   [[nodiscard]] StreamControl* device_control() const { return arena_->control(); }
   [[nodiscard]] Words device_box(std::int32_t index) const { return arena_->box(index, enqueue_ != nullptr); }
@@ -218,7 +227,9 @@ class CudaDevice final : public StreamDevice {
 
   [[nodiscard]] cudaPointerAttributes attributes_of(const void* pointer) const {
     cudaPointerAttributes attributes{};
+    CurrentDevice current(resources_->device);  // for which a pointer is given, or none
     check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+    current.restore();
     if (attributes.type == cudaMemoryTypeDevice && attributes.device != resources_->device) {
       fail(
           TOKAVG_ERR_ARGUMENT,
@@ -255,7 +266,7 @@ class CudaDevice final : public StreamDevice {
 
   // A graph would take, with every replay, what was there once.
   void check_open(const Order::Capture& now) const {
-    if (open_.kept() == 0 || now == opened_in_) return;
+    if ((open_[0].kept() == 0 && open_[1].kept() == 0) || now == opened_in_) return;
     fail(TOKAVG_ERR_STATE,
          "%s; count, and close the step with tokavg_reduce, either inside one capture or outside of any",
          now.active ? "the open step was begun before the capture of this stream, or in another one"
@@ -265,11 +276,12 @@ class CudaDevice final : public StreamDevice {
   TermCell* open_cell(std::int32_t term, cudaStream_t stream) {
     check_open(order_->capture());
     opened_in_ = order_->capture();
-    if (open_.full()) {
-      launch_fold(bank(), open_.used(), open_.kept(), layout_.terms, stream);
-      open_.folded();
+    OpenCells& cells = open_cells();
+    if (cells.full()) {
+      launch_fold(bank(), cells.used(), cells.kept(), layout_.terms, stream);
+      cells.folded();
     }
-    return &bank()->cells[open_.current()][term];
+    return &bank()->cells[cells.current()][term];
   }
 
   // A call that adds losses: directly, or by way of the scratch cell when its own sum is wanted.
@@ -308,6 +320,9 @@ class CudaDevice final : public StreamDevice {
       fail(TOKAVG_ERR_STATE,
            "the ticket was closed in another capture; in a capture use tickets that were closed in it");
     }
+    if (closed.capture.active && !now.active) {
+      check(cudaStreamWaitEvent(stream, event(kForgotten), 0), "cudaStreamWaitEvent");
+    }
     if (enqueue_ == nullptr) return launch_await(await_task(slot, closed.box), stream);
     launch_ask(step(slot), device_control(), stream);
     // A step of a graph is complete when the graph is, which the caller's own order says.
@@ -315,15 +330,23 @@ class CudaDevice final : public StreamDevice {
     check(cudaStreamWaitEvent(stream, slot_done(slot), 0), "cudaStreamWaitEvent");
   }
 
-  // Until a replay has come the factors are NaN, not those of an older graph in the same place (which is at rest).
-  void forget_earlier(std::int32_t slot) {
+  // Until a replay has come the factors are NaN, not those of an older graph in the same place (which is at rest); what
+  // no message has carried yet of that one's losses stays.
+  void forget_earlier(std::int32_t slot, cudaStream_t stream) {
     const OutsideCapture outside;
     StepSlot* const earlier = step(slot);
     const cudaStream_t s = resources_->own_stream->get();
-    check(cudaMemsetAsync(earlier, 0, sizeof *earlier, s), "cudaMemsetAsync");
+    check(cudaMemsetAsync(&earlier->message, 0, sizeof earlier->message, s), "cudaMemsetAsync");
+    check(cudaMemsetAsync(&earlier->settled, 0, sizeof earlier->settled, s), "cudaMemsetAsync");
     check(cudaMemsetAsync(earlier->factors, 0xff, sizeof earlier->factors, s), "cudaMemsetAsync");
     check(cudaMemsetAsync(earlier->rounded_factors, 0xff, sizeof earlier->rounded_factors, s), "cudaMemsetAsync");
-    check(cudaStreamSynchronize(s), "cudaStreamSynchronize");
+    check(cudaEventRecord(event(kForgotten), s), "cudaEventRecord");
+    wait_external(stream, kForgotten);
+  }
+
+  // In a capture, for what is recorded outside of it: each replay waits for the latest record before its launch.
+  void wait_external(cudaStream_t stream, EventIndex which) const {
+    check(cudaStreamWaitEvent(stream, event(which), cudaEventWaitExternal), "cudaStreamWaitEvent");
   }
 
   // On a stream of its own, beside whatever the caller's stream goes on with.
@@ -333,6 +356,8 @@ class CudaDevice final : public StreamDevice {
     const cudaEvent_t encoded = event(captured ? kEncodedInCapture : kEncoded);
     check(cudaEventRecord(encoded, stream), "cudaEventRecord");
     check(cudaStreamWaitEvent(side, encoded, 0), "cudaStreamWaitEvent");
+    // The caller's stream has not waited for the latest eager sum, and all ranks are to sum in one order.
+    if (captured) wait_external(side, kSideDone);
     enqueue_(enqueue_user_, device_box(message.box).words, layout_.words(), side);
     launch_settle(await_task(closes ? message.slot : kOpenSlot, message.box), side);
     if (closes) check(cudaEventRecord(slot_done(message.slot), side), "cudaEventRecord");
@@ -349,7 +374,7 @@ class CudaDevice final : public StreamDevice {
   void* enqueue_user_ = nullptr;
   cudaStream_t side_ = nullptr;
   std::optional<Order> order_;
-  OpenCells open_;
+  OpenCells open_[kBanks];  // one of them holds the open step
   Order::Capture opened_in_;  // the open step's first work
   std::vector<Closed> closed_ = std::vector<Closed>(static_cast<std::size_t>(slots()));
   bool side_used_ = false;
