@@ -233,7 +233,9 @@ class CrossEntropyRow {
     for (std::size_t g = begin; g < end; ++g) {
       const Stored* from = columns_.group(g);
       if (kPrefetches<kFind> && pair == 0) prefetch(g + kBlockGroups);
-      float* keep = kKeep && kKeptInGradient && HWY_UNLIKELY(columns_.ends_in(g)) ? last : kept(g);
+      // Without a gradient there may be no place to keep them, and no address may be made of none.
+      float* keep = nullptr;
+      if constexpr (kKeep) keep = kKeptInGradient && HWY_UNLIKELY(columns_.ends_in(g)) ? last : kept(g);
       for (std::size_t i = 0; i < kPairsAtOnce; ++i) {
         FloatVec x[2];
         load_pair(from, pair + i, x[0], x[1]);
