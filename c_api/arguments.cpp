@@ -14,7 +14,7 @@ long long shown(std::int64_t value) { return static_cast<long long>(value); }
 bool multiply(std::int64_t a, std::int64_t b, std::int64_t& product) { return !__builtin_mul_overflow(a, b, &product); }
 
 // The distance in bytes from the first element to the furthest one on either side must fit, or an address would wrap.
-void check_extent(FieldName field, const ArrayView& view, const Shape& shape) {
+void check_extent(FieldName field, ArrayView& view, const Shape& shape) {
   // The usual case in a few instructions: nothing is negative and no product of two reaches 2^52.
   const std::int64_t all = shape.rows | shape.cols | shape.depth | view.row_stride | view.col_stride;
   if (all >= 0 && all < (std::int64_t{1} << 26)) return;
@@ -36,6 +36,9 @@ void check_extent(FieldName field, const ArrayView& view, const Shape& shape) {
          "the shape",
          field.text().c_str(), shown(shape.rows), shown(shape.cols), shown(view.row_stride), shown(view.col_stride));
   }
+  // A stride that leads nowhere may be any number, and in bytes it would be too large for one.
+  if (shape.rows <= 1) view.row_stride = 0;
+  if (shape.cols <= 1) view.col_stride = 0;
 }
 
 }  // namespace

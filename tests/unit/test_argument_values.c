@@ -62,6 +62,26 @@ static void shapes(void **state) {
   api_free(ctx);
 }
 
+/* Of a single row, or of none, the stride is never used. In bytes it would be beyond any integer: sanitizers look. */
+static void strides_that_lead_nowhere(void **state) {
+  (void)state;
+  tokavg_context_t *ctx = api_self();
+  tokavg_labels_t labels = api_labels(some_labels, 1, 4);
+  labels.labels.row_stride = INT64_MAX;
+  OK(ctx, tokavg_count(ctx, &labels, NULL));
+  const float weights[4] = {1, 1, 1, 1};
+  labels.weights = api_array(weights, TOKAVG_DTYPE_F32);
+  labels.weights.row_stride = INT64_MIN;
+  OK(ctx, tokavg_count(ctx, &labels, NULL));
+  labels = api_labels(some_labels, 4, 1);
+  labels.labels.row_stride = 1;
+  labels.labels.col_stride = INT64_MAX;
+  OK(ctx, tokavg_count(ctx, &labels, NULL));
+  const tokavg_result_t result = api_result(ctx, api_reduce(ctx), TOKAVG_WAIT_COUNT, TOKAVG_OK);
+  assert_int_equal(result.tokens[0], 9);
+  api_free(ctx);
+}
+
 static void label_fields(void **state) {
   (void)state;
   tokavg_context_t *ctx = api_self();
@@ -230,8 +250,10 @@ static void queries(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(shapes), cmocka_unit_test(label_fields),   cmocka_unit_test(count_add), cmocka_unit_test(losses),
-      cmocka_unit_test(scales), cmocka_unit_test(reduce_options), cmocka_unit_test(queries),
+      cmocka_unit_test(shapes),         cmocka_unit_test(strides_that_lead_nowhere),
+      cmocka_unit_test(label_fields),   cmocka_unit_test(count_add),
+      cmocka_unit_test(losses),         cmocka_unit_test(scales),
+      cmocka_unit_test(reduce_options), cmocka_unit_test(queries),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
