@@ -117,7 +117,11 @@ Agreed conclude(const Settings& settings, std::span<const std::uint64_t> words, 
     agreed.config_hash = mix(agreed.config_hash, value);
     at += kRollWords;
   }
-  agreed.label_ranks = static_cast<std::int32_t>(words[kLabelRanks]);
+  agreed.label_ranks = rank_count(words[kLabelRanks]);
+  if (agreed.label_ranks > ranks) {
+    fail(TOKAVG_ERR_CONFIG, "more ranks hold labels than the %d that there are: the communicator does not sum right",
+         ranks);
+  }
   check_copies(settings, words, agreed.label_ranks);
   agreed.gradient_ranks = settings.config.gradient_ranks != 0 ? settings.config.gradient_ranks
                                                               : agreed.label_ranks / settings.config.label_copies;

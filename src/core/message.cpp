@@ -62,8 +62,8 @@ Summed decode(const MessageLayout& layout, std::span<const std::uint64_t> words)
   Summed summed;
   summed.words = words;
   summed.failures = read_failures(words.subspan<kFailedAt, kRollWords>());
-  summed.done_ranks = static_cast<std::int32_t>(words[kDoneAt]);
-  summed.empty_ranks = static_cast<std::int32_t>(words[kEmptyAt]);
+  summed.done_ranks = rank_count(words[kDoneAt]);
+  summed.empty_ranks = rank_count(words[kEmptyAt]);
   summed.copies_agree = words[kCopiesAt] == 0;
   summed.counts.microbatches = words[kMicrobatchesAt];
   const auto terms = static_cast<std::size_t>(layout.terms);

@@ -107,6 +107,15 @@ tokavg_status_t Context::wait_losses(Step& step, const WaitLimit& limit) {
   return TOKAVG_PENDING;
 }
 
+namespace {
+
+// A result has signed numbers.
+std::int64_t shown(std::uint64_t number) noexcept {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX));
+}
+
+}  // namespace
+
 double Context::factor(tokavg_ticket_t ticket, std::int32_t term, std::int32_t kind) {
   return tokavg::factor(rule_, completed(ticket), term, kind);
 }
@@ -120,19 +129,19 @@ void Context::fill(const Step& step, tokavg_result_t& result) const noexcept {
   result.done_ranks = step.done_ranks;
   result.failed_ranks = step.failed_ranks;
   result.first_failed_rank = step.first_failed_rank;
-  result.microbatches = static_cast<std::int64_t>(step.sums.microbatches);
+  result.microbatches = shown(step.sums.microbatches);
   result.exposed_seconds = step.exposed_seconds;
   result.reduce_seconds = step.reduce_seconds;
   result.audit_ticket = step.audit_ticket;
-  result.audit_counted = static_cast<std::int64_t>(step.audit_counted);
-  result.audit_recorded = static_cast<std::int64_t>(step.audit_recorded);
+  result.audit_counted = shown(step.audit_counted);
+  result.audit_recorded = shown(step.audit_recorded);
   for (std::size_t t = 0; t < static_cast<std::size_t>(layout_.terms); ++t) {
     const TermLosses& losses = step.losses[t];
-    result.tokens[t] = static_cast<std::int64_t>(step.sums.terms[t].tokens);
-    result.local_tokens[t] = static_cast<std::int64_t>(step.local.terms[t].tokens);
-    result.loss_tokens[t] = static_cast<std::int64_t>(losses.tokens);
-    result.nonfinite[t] = static_cast<std::int64_t>(losses.nonfinite);
-    result.invalid_labels[t] = static_cast<std::int64_t>(step.bad_labels[t]);
+    result.tokens[t] = shown(step.sums.terms[t].tokens);
+    result.local_tokens[t] = shown(step.local.terms[t].tokens);
+    result.loss_tokens[t] = shown(losses.tokens);
+    result.nonfinite[t] = shown(losses.nonfinite);
+    result.invalid_labels[t] = shown(step.bad_labels[t]);
     result.weight_sum[t] = step.weight_sums[t];
     result.loss_sum[t] = loss_sum(losses);
     result.mean_loss[t] = mean_loss(losses, step.divisors[t]);

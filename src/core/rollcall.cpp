@@ -9,8 +9,8 @@ namespace tokavg {
 
 Failures read_failures(std::span<const std::uint64_t, kRollWords> words) noexcept {
   Failures failures;
-  failures.count = static_cast<std::int32_t>(words[0]);
-  if (failures.count == 1) failures.first = static_cast<std::int32_t>(words[1]) - 1;
+  failures.count = rank_count(words[0]);
+  if (failures.count == 1 && words[1] != 0) failures.first = rank_count(words[1] - 1);
   return failures;
 }
 

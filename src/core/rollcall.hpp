@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,11 @@
 // are known. If one rank has h + d instead, the three sums are off by d, d * (rank + 1) and d * (rank + 1)^2, which
 // names it on all ranks but itself. Ranks that failed add 0 to these and 1, rank + 1, (rank + 1)^2 to three others.
 namespace tokavg {
+
+// A sum that counts ranks. What no ranks of this version could have sent must not come out as a number that they could.
+constexpr std::int32_t rank_count(std::uint64_t word) noexcept {
+  return static_cast<std::int32_t>(std::min<std::uint64_t>(word, INT32_MAX));
+}
 
 struct Failures {
   std::int32_t count = 0;

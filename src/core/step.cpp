@@ -12,7 +12,8 @@ constexpr std::uint64_t kMostMicrobatches = std::uint64_t{1} << 32;
 }  // namespace
 
 void TermLosses::add(const TermLosses& other) noexcept {
-  tokens += other.tokens;
+  // Ranks and messages together can reach 2^63, and beyond 2^64 they would look like few: the audit must see too many.
+  tokens = std::min<std::uint64_t>(tokens + other.tokens, INT64_MAX);  // both are below 2^63
   unaudited += other.unaudited;
   nonfinite += other.nonfinite;
   sum.add(other.sum);
