@@ -54,8 +54,8 @@ class Context {
   void count_add(std::int32_t term, std::int64_t tokens, double weight_sum, std::int64_t microbatches);
   void discard();
 
-  // `wrong`: why the options could not be read, or (on return) the stream not be used; the step is closed as failed
-  // then.
+  // `wrong`: why the options could not be read, or (on return) used, or the stream not be used; the step is closed as
+  // failed then.
   tokavg_ticket_t reduce(const ReduceRequest& request, std::optional<Error>& wrong);
   void flush(Stream stream);
   void progress();

@@ -60,10 +60,9 @@ tokavg_ticket_t Context::reduce(const ReduceRequest& request, std::optional<Erro
     make_room(true);
   }
   if (options.accumulation_divisor == 0) options.accumulation_divisor = settings_.config.accumulation_divisor;
-  std::optional<Error> failure = wrong;
-  if (!failure) failure = caught([&] { check_factors(options.accumulation_divisor, "options"); });
-  if (!failure && options.done) done_ = true;
-  must_send([&] { close_step(options, failure, captured); });
+  if (!wrong) wrong = caught([&] { check_factors(options.accumulation_divisor, "options"); });
+  if (!wrong && options.done) done_ = true;
+  must_send([&] { close_step(options, wrong, captured); });
   return newest_;
 }
 

@@ -227,6 +227,21 @@ static void reduce_options(void **state) {
   api_free(ctx);
 }
 
+/* Finite, but not once it is multiplied with the shards: refused like any other, by the call that is given it. */
+static void factor_beyond_double(void **state) {
+  (void)state;
+  tokavg_config_t config = api_config();
+  config.microbatch_shards = 8;
+  tokavg_context_t *ctx = api_open(&config);
+  const tokavg_reduce_t options = {(uint32_t)sizeof options, TOKAVG_REDUCE_DONE, 0, 1e308};
+  tokavg_ticket_t ticket = 0;
+  EXPECT(ctx, tokavg_reduce(ctx, &options, NULL, &ticket), TOKAVG_ERR_ARGUMENT,
+         "options.accumulation_divisor is 1e+308", "microbatch_shards (8)", "not finite");
+  (void)api_result(ctx, ticket, TOKAVG_WAIT_COUNT, TOKAVG_ERR_ARGUMENT);
+  api_still_works(ctx);
+  api_free(ctx);
+}
+
 static void queries(void **state) {
   (void)state;
   tokavg_context_t *ctx = api_self();
@@ -253,7 +268,8 @@ int main(void) {
       cmocka_unit_test(shapes),         cmocka_unit_test(strides_that_lead_nowhere),
       cmocka_unit_test(label_fields),   cmocka_unit_test(count_add),
       cmocka_unit_test(losses),         cmocka_unit_test(scales),
-      cmocka_unit_test(reduce_options), cmocka_unit_test(queries),
+      cmocka_unit_test(reduce_options), cmocka_unit_test(factor_beyond_double),
+      cmocka_unit_test(queries),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
