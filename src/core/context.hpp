@@ -143,6 +143,7 @@ class Context {
   Recording begin_recording(tokavg_ticket_t ticket, std::int32_t term, const LossOutputs& out, bool gradient);
   static void check_not_scaled_after(const Step& step);
   static void check_not_scaled_before(const Step& step, std::int32_t kind);
+  void check_room(const Recording& recording, std::int32_t term, std::uint64_t tokens) const;
   void record(const Recording& recording, std::int32_t term, const TermLosses& losses);
   void give_back(const LossOutputs& out, const Recorded& recorded, double factor);
   Recorded single_value(const LossRequest& request, const Recording& recording, TermLosses& losses);

@@ -65,13 +65,18 @@ Context::Recording Context::begin_recording(tokavg_ticket_t ticket, std::int32_t
   return recording;
 }
 
-void Context::record(const Recording& recording, std::int32_t term, const TermLosses& losses) {
+void Context::check_room(const Recording& recording, std::int32_t term, std::uint64_t tokens) const {
   const auto t = static_cast<std::size_t>(term);
   const TermLosses& so_far = recording.step != nullptr ? recording.step->local_losses[t] : open_.losses()[t];
-  if (losses.tokens > static_cast<std::uint64_t>(INT64_MAX) - so_far.tokens) {
+  if (tokens > static_cast<std::uint64_t>(INT64_MAX) - so_far.tokens) {
     fail(TOKAVG_ERR_OVERFLOW, "term %d has %llu tokens in the losses of this step and %llu more reach 2^63", term,
-         static_cast<unsigned long long>(so_far.tokens), static_cast<unsigned long long>(losses.tokens));
+         static_cast<unsigned long long>(so_far.tokens), static_cast<unsigned long long>(tokens));
   }
+}
+
+void Context::record(const Recording& recording, std::int32_t term, const TermLosses& losses) {
+  const auto t = static_cast<std::size_t>(term);
+  check_room(recording, term, losses.tokens);
   if (recording.step == nullptr) {
     open_.record(term, losses);
     return;
@@ -139,6 +144,8 @@ void Context::cross_entropy(tokavg_ticket_t ticket, CrossEntropyRequest request)
   if (request.ce.logits.on_device) return stream_cross_entropy(ticket, request);
   const Recording recording =
       begin_recording(ticket, request.term, request.out, static_cast<bool>(request.ce.gradient));
+  // Before anything is written, and so for all labels: how many are scored is known only afterwards.
+  check_room(recording, request.term, static_cast<std::uint64_t>(request.ce.labels.rows * request.ce.labels.cols));
   request.ce.factor = recording.factor * request.out.loss_scale;
   const Recorded recorded = device_->cross_entropy(request.ce);
   record(recording, request.term, to_losses(recorded));

@@ -265,8 +265,40 @@ static void fields(void **state) {
   api_free(ctx);
 }
 
+/* As with a bad label, what fails writes nothing. */
+static void no_room_for_its_tokens(void **state) {
+  (void)state;
+  tokavg_context_t *ctx = api_self();
+  const double value = 1;
+  const tokavg_loss_t all = api_value(TOKAVG_LOSS_SUM, &value, INT64_MAX);
+  OK(ctx, tokavg_loss(ctx, TOKAVG_OPEN, &all, NULL));
+  const int32_t label = 1;
+  const tokavg_labels_t labels = api_labels(&label, 1, 1);
+  const float logits[2] = {1, 2};
+  float gradient[2];
+  float loss;
+  double sum;
+  memset(gradient, 0x5a, sizeof gradient);
+  memset(&loss, 0x5a, sizeof loss);
+  memset(&sum, 0x5a, sizeof sum);
+  const tokavg_cross_entropy_t ce = {.struct_size = (uint32_t)sizeof ce,
+                                     .logits = api_array(logits, TOKAVG_DTYPE_F32),
+                                     .vocab = 2,
+                                     .labels = &labels,
+                                     .gradient_out = api_array(gradient, TOKAVG_DTYPE_F32),
+                                     .losses_out = api_array(&loss, TOKAVG_DTYPE_F32),
+                                     .sum_out = &sum};
+  EXPECT(ctx, tokavg_cross_entropy(ctx, TOKAVG_OPEN, &ce, NULL), TOKAVG_ERR_OVERFLOW, "9223372036854775807 tokens",
+         "reach 2^63");
+  api_untouched(gradient, 0x5a, sizeof gradient);
+  api_untouched(&loss, 0x5a, sizeof loss);
+  api_untouched(&sum, 0x5a, sizeof sum);
+  api_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_room_for_its_tokens),
       cmocka_unit_test(values),
       cmocka_unit_test(rows_no_wider_than_the_shift),
       cmocka_unit_test(a_label_outside_the_vocabulary),
