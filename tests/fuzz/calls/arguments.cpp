@@ -35,11 +35,11 @@ std::int64_t bytes_each(std::int32_t dtype) noexcept {
 std::int64_t Arguments::length() {
   static constexpr std::int64_t kFar[] = {-1,        INT32_MAX, std::int64_t{1} << 31, std::int64_t{1} << 32,
                                           INT64_MIN, INT64_MAX, std::int64_t{1} << 62, 1000};
-  return in_.one_in(20) ? in_.pick_or_any(kFar) : static_cast<std::int64_t>(in_.below(20));
+  return in_.one_in(40) ? in_.pick_or_any(kFar) : static_cast<std::int64_t>(in_.below(20));
 }
 
 std::int32_t Arguments::term(std::int32_t terms) {
-  if (!in_.one_in(24)) return static_cast<std::int32_t>(in_.below(static_cast<std::size_t>(terms)));
+  if (!in_.one_in(64)) return static_cast<std::int32_t>(in_.below(static_cast<std::size_t>(terms)));
   const auto term = in_.value<std::int32_t>();
   if (term < 0 || term >= terms) spoil();
   return term;
@@ -67,8 +67,8 @@ tokavg_array_t Arguments::array(const Shape& shape, std::initializer_list<std::i
   if (in_.one_in(48)) array.dtype = in_.value<std::int32_t>();
   if (in_.one_in(48)) array.memory = in_.value<std::int32_t>();
   static constexpr std::int64_t kStrides[] = {0, 1, 2, -1, 7, -7, 20, 400, INT64_MAX, INT64_MIN, std::int64_t{1} << 62};
-  if (shape.strided && in_.one_in(4)) array.row_stride = in_.pick_or_any(kStrides);
-  if (shape.strided && in_.one_in(4)) array.col_stride = in_.pick_or_any(kStrides);
+  if (shape.strided && in_.one_in(10)) array.row_stride = in_.pick_or_any(kStrides);
+  if (shape.strided && in_.one_in(10)) array.col_stride = in_.pick_or_any(kStrides);
   resolve(array, shape, use, content);
   if (array.memory < TOKAVG_MEMORY_AUTO || array.memory > TOKAVG_MEMORY_HOST) spoil();
   if (std::find(dtypes.begin(), dtypes.end(), array.dtype) == dtypes.end()) {
@@ -104,7 +104,7 @@ void Arguments::resolve(tokavg_array_t& array, const Shape& shape, Use use, cons
     high = -1;
   }
   const auto count = static_cast<std::size_t>(high - low + 1);
-  const std::size_t away = in_.one_in(24) ? 1 + in_.below(7) : 0;  // from the alignment
+  const std::size_t away = in_.one_in(64) ? 1 + in_.below(7) : 0;  // from the alignment
   const auto size = static_cast<std::size_t>(each);
   std::byte* block = memory_.block(count * size + away, use);
   fill(block + away, count, array.dtype, content);
@@ -118,7 +118,7 @@ void Arguments::fill(std::byte* data, std::size_t count, std::int32_t dtype, con
   static constexpr double kReals[] = {0, 1, 0.5, -2, 3, 0.125, 10, 1, NAN, HUGE_VAL, -HUGE_VAL, 0x1p22, 1e-40, -1e30};
   static constexpr std::uint16_t kHalves[] = {0,      0x3c00, 0x3f80, 0xbf00, 0x4000, 0x0001, 0x3f00,
                                               0xc100, 0x7e00, 0x7f80, 0xff80, 0x7c00, 0xfc00, 0x7fff};
-  const bool wild = in_.one_in(4);
+  const bool wild = in_.one_in(8);
   std::uint32_t state = in_.value<std::uint32_t>();
   for (std::size_t i = 0; i < count; ++i, data += bytes_each(dtype)) {
     state = state * 1664525U + 1013904223U;
@@ -140,9 +140,9 @@ tokavg_labels_t Arguments::labels(const tokavg_config_t& config, std::int64_t ro
                                   std::int64_t classes) {
   tokavg_labels_t labels{};
   static constexpr std::uint32_t kFlags[] = {0, 0, 0, TOKAVG_LABELS_SAME_MICROBATCH};
-  labels.flags = in_.one_in(24) ? in_.value<std::uint32_t>() : in_.pick(kFlags);
+  labels.flags = in_.one_in(64) ? in_.value<std::uint32_t>() : in_.pick(kFlags);
   labels.term = term(config.terms);
-  labels.label_base = in_.one_in(24) ? in_.value<std::int32_t>() : static_cast<std::int32_t>(in_.below(2));
+  labels.label_base = in_.one_in(64) ? in_.value<std::int32_t>() : static_cast<std::int32_t>(in_.below(2));
   labels.shift = in_.coin() ? static_cast<std::int64_t>(in_.below(3)) : length();
   labels.rows = rows;
   labels.cols = cols;

@@ -163,8 +163,9 @@ void check_deviation(Reader& in, const MessageLayout& layout, std::vector<Rank>&
   const std::optional<std::string> who = summed.deviation(roll, n_ranks);
   EXPECT(who.has_value(), "a rank with another roll call was not noticed");
   EXPECT(summed.deviation(other, n_ranks).has_value(), "the rank itself did not notice");
-  if (speaking > 2)
-    EXPECT(*who == format("rank %d differs", odd.part.rank), "not rank %d: %s", odd.part.rank, who->c_str());
+  // Of two, each would name the other.
+  const std::string right = speaking == 2 ? "the two ranks differ" : format("rank %d differs", odd.part.rank);
+  EXPECT(*who == right, "%s, not %s", who->c_str(), right.c_str());
 }
 
 }  // namespace
