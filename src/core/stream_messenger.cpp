@@ -30,8 +30,8 @@ void StreamMessenger::post(Message message) {
   }
 }
 
-// False when there is nothing new in the box, or what is there is younger than `newest`. A replay may begin while it is read: then what was read is worthless, and
-// more comes.
+// False when there is nothing new in the box, or what is there is younger than `newest`. A replay may begin while it is
+// read: then what was read is worthless, and more comes.
 bool StreamMessenger::read(Pending& pending, std::uint64_t newest) {
   StreamPart& part = *pending.message.of_stream;
   const MessageBox box = device_.box(part.order.box);

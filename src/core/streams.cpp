@@ -175,12 +175,13 @@ bool Context::any_captured() const noexcept {
   return std::find(captured_places_.begin(), captured_places_.end(), true) != captured_places_.end();
 }
 
-// The host's losses go by tickets, and the GPU's by steps, which replays are as well: from a captured step on the two may
-// mean different ones. Tickets closed after its release are in step again.
+// The host's losses go by tickets, and the GPU's by steps, which replays are as well: from a captured step on the two
+// may mean different ones. Tickets closed after its release are in step again.
 void Context::check_no_replays(const Step& step) const {
   if (!any_captured() && step.ticket > newest_captured_) return;
   fail(TOKAVG_ERR_STATE,
-       "losses in host memory cannot be recorded on ticket %lld, for a step was captured since, or is kept; copy them to "
+       "losses in host memory cannot be recorded on ticket %lld, for a step was captured since, or is kept; copy them "
+       "to "
        "the GPU, or record them on TOKAVG_OPEN",
        static_cast<long long>(step.ticket));
 }
@@ -188,8 +189,8 @@ void Context::check_no_replays(const Step& step) const {
 // Losses go with a message of the next in_flight steps, and replays are steps that tickets do not count.
 void Context::check_carried(const Step& step, Stream stream) {
   // Of a captured step a later replay may be under way, which takes them along.
-  const bool too_late =
-      step.complete && !step.captured && newest_reduce_ - step.reduce_number >= static_cast<std::uint64_t>(layout_.in_flight);
+  const bool too_late = step.complete && !step.captured &&
+                        newest_reduce_ - step.reduce_number >= static_cast<std::uint64_t>(layout_.in_flight);
   if (!too_late || streams_->capturing(stream)) return;
   throw TicketError(TOKAVG_ERR_STALE,
                     format("%llu steps were closed after ticket %lld, replays of graphs included, and config.in_flight "

@@ -326,7 +326,8 @@ class Scenarios {
       ++failed;
       check(call, setup, outcome, what + "in " + outcome.where + ": ");
     }
-    checks_.expect(failed > 0, std::string(call.name) + " is never called");
+    // Where the host happens to wait so short that it does not ask, GPUs that die show it.
+    checks_.expect(failed > 0 || call.failure == Failure::kPerhaps, std::string(call.name) + " is never called");
   }
 
   // No memory for a launch is not as harmless as it sounds: what came before it is on the stream.
@@ -340,7 +341,7 @@ class Scenarios {
   // The launch succeeds, and the GPU is gone when the stream gets there: at once, or when all has been enqueued and the
   // host waits. Nobody tells the host then, so it may be its deadline that ends the step.
   void a_gpu_that_dies(const char* kernel, Channel channel, unsigned delay_us) {
-    const Setup setup{channel, 1, 300};
+    const Setup setup{channel, 1, 2000};
     cuda_emulator_delay_stream(data_.stream.get(), delay_us);
     const auto begin = std::chrono::steady_clock::now();
     const Outcome outcome = scenario(data_, setup, {kernel, 1, cudaErrorIllegalAddress, CUDA_EMULATOR_ASYNC});

@@ -85,9 +85,7 @@ struct Bench {
   void has_losses(tokavg_ticket_t ticket, double sum, const char* what) {
     context.checks().equal(context.result(ticket, TOKAVG_WAIT_LOSS).loss_sum[0], sum * ranks, what);
   }
-  void new_graph() {
-    graph.emplace(context, labels, stream);
-  }
+  void new_graph() { graph.emplace(context, labels, stream); }
   void release() { context.ok(tokavg_release(context.get(), graph->ticket()), "tokavg_release"); }
   void flush() { context.ok(tokavg_flush(context.get(), stream.get()), "tokavg_flush"); }
 };

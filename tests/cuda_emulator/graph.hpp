@@ -18,7 +18,8 @@ struct GraphNode {
   std::size_t lane = 0;            // one for each stream that took part in the capture
   std::vector<std::size_t> after;  // nodes of other lanes, and the one before it in its own
   Work work;
-  std::shared_ptr<Event> external = nullptr;  // instead of work: waited for, as it was recorded when the graph is launched
+  std::shared_ptr<Event> external =
+      nullptr;  // instead of work: waited for, as it was recorded when the graph is launched
 };
 
 struct Graph {

@@ -374,7 +374,7 @@ class CudaDevice final : public StreamDevice {
   void* enqueue_user_ = nullptr;
   cudaStream_t side_ = nullptr;
   std::optional<Order> order_;
-  OpenCells open_[kBanks];  // one of them holds the open step
+  OpenCells open_[kBanks];    // one of them holds the open step
   Order::Capture opened_in_;  // the open step's first work
   std::vector<Closed> closed_ = std::vector<Closed>(static_cast<std::size_t>(slots()));
   bool side_used_ = false;
