@@ -3,6 +3,8 @@
 #   tokavg::<flavour>               include folders and libraries of that MPI
 #   tokavg_mpi_headers_<flavour>    its include folders alone
 #   TOKAVG_MPIEXEC_<FLAVOUR>        its launcher
+#   TOKAVG_MPI_SONAME_<FLAVOUR>     what a program loads that is not linked with it
+#   TOKAVG_MPI_RUNPATH_<FLAVOUR>    where that lies; empty for one that the system's loader finds
 # TOKAVG_MPI_FLAVOURS lists them. -DTOKAVG_MPICC_OPENMPI=PATH (or ..._MPICH) names a compiler wrapper in another place.
 
 set(TOKAVG_MPI_KNOWN openmpi mpich)
@@ -15,11 +17,18 @@ function(tokavg_keep_mpi_flags text includes_out libraries_out)
     set(libraries "")
     set(take_next "")
     foreach(word IN LISTS words)
-        if(take_next)
+        if(take_next STREQUAL "include")
             list(APPEND includes ${word})
             set(take_next "")
+        elseif(take_next STREQUAL "rpath")
+            # "-Wl,-rpath -Wl,FOLDER", as an Open MPI outside the system's folders says: apart, it would take the next library along.
+            string(REGEX REPLACE "^-Wl," "" folder "${word}")
+            list(APPEND libraries -Wl,-rpath,${folder})
+            set(take_next "")
         elseif(word MATCHES "^(-I|-isystem)$")
-            set(take_next yes)
+            set(take_next include)
+        elseif(word MATCHES "^-Wl,-(-?rpath|R)$")
+            set(take_next rpath)
         elseif(word MATCHES "^-I(.+)")
             list(APPEND includes ${CMAKE_MATCH_1})
         elseif(word MATCHES "^-(L|l)." OR word MATCHES "^-Wl,-(-?rpath|R)" OR word MATCHES "\\.(so|a)$")
@@ -78,6 +87,16 @@ function(tokavg_find_mpi flavour)
     list(APPEND TOKAVG_MPI_FLAVOURS ${flavour})
     set(TOKAVG_MPI_FLAVOURS ${TOKAVG_MPI_FLAVOURS} PARENT_SCOPE)
     set(TOKAVG_MPI_INCLUDES_${upper} "${includes}" PARENT_SCOPE)
+    set(soname_openmpi libmpi.so.40)
+    set(soname_mpich libmpi.so.12)  # by the MPICH ABI initiative; Debian's is named otherwise
+    if(-lmpich IN_LIST libraries)
+        set(soname_mpich libmpich.so.12)
+    endif()
+    set(TOKAVG_MPI_SONAME_${upper} ${soname_${flavour}} PARENT_SCOPE)
+    list(FILTER libraries INCLUDE REGEX "^-Wl,-(-?rpath|R)[,=]")
+    list(TRANSFORM libraries REPLACE "^-Wl,-(-?rpath|R)[,=]" "")
+    string(REPLACE ";" ":" runpath "${libraries}")
+    set(TOKAVG_MPI_RUNPATH_${upper} "${runpath}" PARENT_SCOPE)
 endfunction()
 
 if(NOT TOKAVG_MPI STREQUAL "OFF")
