@@ -12,9 +12,16 @@ bool process_try_lock(void) { return pthread_mutex_trylock(&process.lock) == 0; 
 void process_lock(void) { pthread_mutex_lock(&process.lock); }
 void process_unlock(void) { pthread_mutex_unlock(&process.lock); }
 
+/* A message that no receive of this rank will ever match: of a sum that another rank began and this one did not. */
+static bool has_unmatched_message(struct channel *channel) {
+  int found = 0;
+  return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, channel->comm, &found, MPI_STATUS_IGNORE) != MPI_SUCCESS || found;
+}
+
 /*
- * Ends all that a channel has with MPI. Returns whether the communicator is to be freed: the peers of a failed channel
- * may never free theirs, and MPI_Comm_free is collective (MPI 3.1, 6.4.3), so that one is left to MPI_Finalize.
+ * Ends all that a channel has with MPI. Returns whether the communicator is to be freed. Two kinds are left to
+ * MPI_Finalize: the peers of a failed channel may never free theirs, and MPI_Comm_free is collective (MPI 3.1, 6.4.3);
+ * and MPICH 4.1 and later end the job, whatever the error handler, where a message is left in the one that is freed.
  */
 static bool leave_mpi(struct channel *channel) {
   bool healthy = !channel->detached && atomic_load(&channel->status) == TOKAVG_OK;
@@ -23,7 +30,7 @@ static bool leave_mpi(struct channel *channel) {
   if (!channel->detached) {
     control_shut(channel);
   }
-  return healthy;
+  return healthy && !has_unmatched_message(channel);
 }
 
 /*
@@ -40,13 +47,9 @@ static int on_finalise(MPI_Comm comm, int key, void *value, void *state) {
   process_reap();
   process_lock();
   for (struct channel *channel = process.channels; channel != NULL; channel = channel->next) {
-    bool healthy = atomic_load(&channel->status) == TOKAVG_OK;
     channel_fail(channel, TOKAVG_ERR_TRANSPORT, "MPI was finalised before the context was");
-    leave_mpi(channel);
+    leave_mpi(channel); /* MPI_Finalize frees the communicator: messages of other ranks may still be on their way */
     channel->detached = true;
-    if (healthy) {
-      MPI_Comm_free(&channel->comm);
-    }
   }
   process_unlock();
   return MPI_SUCCESS;
