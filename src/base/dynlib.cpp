@@ -36,13 +36,9 @@ std::string mapped_file(std::uintptr_t address) {
 
 Dynlib::Dynlib(void* handle) : handle_(handle, [](void* library) { dlclose(library); }) {}
 
-Dynlib Dynlib::already_loaded(const char* soname) noexcept {
-  try {
-    void* handle = dlopen(soname, RTLD_NOLOAD | RTLD_LAZY);
-    return handle == nullptr ? Dynlib() : Dynlib(handle);
-  } catch (...) {  // no memory for the reference count, which has closed the handle
-    return {};
-  }
+Dynlib Dynlib::already_loaded(const char* soname) {
+  void* handle = dlopen(soname, RTLD_NOLOAD | RTLD_LAZY);
+  return handle == nullptr ? Dynlib() : Dynlib(handle);
 }
 
 Dynlib Dynlib::load_for_good(const std::string& path, int status_on_failure) {

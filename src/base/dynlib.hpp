@@ -14,7 +14,7 @@ class Dynlib {
   Dynlib() = default;
 
   // A library that is already in the process, whoever loaded it and however (RTLD_LOCAL too); never loads anything.
-  static Dynlib already_loaded(const char* soname) noexcept;
+  static Dynlib already_loaded(const char* soname);
 
   // Loads a file for good: code that runs in a thread of its own must not be unmapped. The path is absolute, so that
   // neither the current directory nor LD_LIBRARY_PATH can choose. Throws Error(status, the loader's reason).
