@@ -13,8 +13,10 @@ namespace {
 
 class ThreadsReduction final : public Reduction {
  public:
-  ThreadsReduction(std::shared_ptr<Channel> channel, std::shared_ptr<Sum> sum, std::span<std::uint64_t> words)
-      : channel_(std::move(channel)), sum_(std::move(sum)), words_(words) {}
+  ThreadsReduction(std::shared_ptr<Channel> channel, std::span<std::uint64_t> words)
+      : channel_(std::move(channel)), words_(words) {}
+
+  void join(std::int32_t rank, std::uint64_t number) { sum_ = channel_->join(rank, number, words_); }
 
   bool test() override {
     if (sum_ == nullptr) return true;
@@ -51,9 +53,11 @@ class ThreadsTransport final : public Transport {
   [[nodiscard]] std::int32_t ranks() const override { return channel_->ranks(); }
 
   std::unique_ptr<Reduction> start(std::span<std::uint64_t> words) override {
-    std::shared_ptr<Sum> sum = channel_->join(rank_, next_sum_, words);
+    auto reduction = std::make_unique<ThreadsReduction>(channel_, words);
+    // Last: once the others have these words this rank must not fail.
+    reduction->join(rank_, next_sum_);
     ++next_sum_;
-    return std::make_unique<ThreadsReduction>(channel_, std::move(sum), words);
+    return reduction;
   }
 
   void abort() override { channel_->abort(rank_); }
