@@ -93,17 +93,25 @@ Context::~Context() {
   transport_.reset();
 }
 
-std::unique_ptr<Context> Context::open(const Settings& settings) {
+std::shared_ptr<Context> Context::open(const Settings& settings) {
   const Clock::time_point begin = Clock::now();
-  std::unique_ptr<Context> context(new Context(settings));
+  // Shared from the start: when the ranks have agreed, nothing may fail any more that the others do not hear of.
+  std::shared_ptr<Context> context(new Context(settings));
   // Whatever is wrong with this rank alone is told to the others in the handshake: nobody waits for a deadline.
   context->transport_ = open_transport(settings);
   const std::optional<Error> failure = caught([&] {
     check_settings(settings);
     context->make_devices();
   });
-  context->agree(begin, failure);
-  if (context->streams_) context->open_streams();
+  bool all_know = false;
+  try {
+    context->agree(begin, failure, all_know);
+    if (context->streams_) context->open_streams();
+  } catch (...) {
+    // They would wait for this rank, in the handshake or in the first step.
+    if (!all_know) static_cast<void>(caught([&] { context->transport_->abort(); }));
+    throw;
+  }
   return context;
 }
 
@@ -126,7 +134,7 @@ void Context::make_devices() {
   }
 }
 
-void Context::agree(Clock::time_point begin, const std::optional<Error>& own_failure) {
+void Context::agree(Clock::time_point begin, const std::optional<Error>& own_failure, bool& all_know) {
   // Not checked yet where this rank has failed.
   const Patience patience{std::clamp<std::int64_t>(settings_.config.timeout_ms, 1, INT32_MAX),
                           std::clamp<std::int64_t>(settings_.config.warn_ms, 1, INT32_MAX)};
@@ -137,14 +145,22 @@ void Context::agree(Clock::time_point begin, const std::optional<Error>& own_fai
   hello.asked = begin;  // one deadline for all of tokavg_init, opening the transport included
   hello.words = offer(settings_, transport_->rank(), own_failure.has_value());
   courier_->post(std::move(hello));
-  courier_->wait(0, -1, [&](const Message& arrived) {
-    agreed_ = conclude(settings_, arrived.words, transport_->ranks(), own_failure);
-  });
+  try {
+    courier_->wait(0, -1, [&](const Message& arrived) {
+      agreed_ = conclude(settings_, arrived.words, transport_->ranks(), own_failure);
+    });
+  } catch (const Error& error) {
+    // All come to the same conclusion, and to the same list of late ranks; that an MPI call failed only one may know.
+    all_know = error.status() != TOKAVG_ERR_TRANSPORT;
+    throw;
+  }
   const tokavg_config_t& c = settings_.config;
   layout_ = MessageLayout{c.terms, c.in_flight};
   rule_ = FactorRule{c.gradient_reduction == TOKAVG_GRADIENT_MEAN, agreed_.gradient_ranks, c.microbatch_shards,
                      c.divisor == TOKAVG_DIVISOR_WEIGHTS};
+  all_know = true;  // these values are agreed
   check_factors(c.accumulation_divisor, "config");
+  all_know = false;
   log(TOKAVG_LOG_INFO, format("rank %d of %d: %d ranks hold labels, gradients of %d ranks are %s", transport_->rank(),
                               transport_->ranks(), agreed_.label_ranks, agreed_.gradient_ranks,
                               rule_.gradients_averaged ? "averaged" : "summed"));

@@ -42,7 +42,7 @@ enum class Blame {
 class Context {
  public:
   // Collective: opens the transport and agrees with the other ranks.
-  static std::unique_ptr<Context> open(const Settings& settings);
+  static std::shared_ptr<Context> open(const Settings& settings);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   ~Context();
@@ -85,7 +85,8 @@ class Context {
  private:
   explicit Context(const Settings& settings);
   void make_devices();
-  void agree(Clock::time_point begin, const std::optional<Error>& own_failure);
+  // all_know: where it throws, do the other ranks find the same by themselves?
+  void agree(Clock::time_point begin, const std::optional<Error>& own_failure, bool& all_know);
   void die(const Error& error) noexcept;
   [[nodiscard]] bool logs(std::int32_t level) const noexcept;
   void log(std::int32_t level, const std::string& text) const noexcept;
