@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""judge.py SCENARIO VICTIM RANKS SLACK_MS MODE COMMAND...
+"""judge.py SCENARIO VICTIM RANKS SLACK_MS DEADLINE_MS MODE COMMAND...
 
-Runs COMMAND FOLDER SCENARIO VICTIM MODE and judges by the files that the ranks leave in FOLDER: where ranks are missing a
-launcher's exit status says nothing. Whatever is left of the job afterwards is ended by its process id.
+Runs COMMAND FOLDER SCENARIO VICTIM DEADLINE_MS MODE and judges by the files that the ranks leave in FOLDER: where ranks are
+missing a launcher's exit status says nothing. Nothing of the job may be left behind; what is, is ended by its process id.
+
+Where TOKAVG_FAILURE_LOG names a file, a line of JSON is added to it: how soon each rank noticed. detection_times.py reads it.
 """
 import json
 import os
@@ -15,8 +17,7 @@ import threading
 import time
 
 import verdicts
-
-DEADLINE_MS = 1500
+from leftovers import Leftovers
 
 
 class Pulse(threading.Thread):
@@ -43,42 +44,46 @@ def end_of(process):
         return process.communicate()[0] + "\nthe job did not end\n"
 
 
-def reap(results):
-    """Ranks that outlived their launcher: only processes that still run this program."""
-    for result in results.values():
-        try:
-            words = pathlib.Path(f"/proc/{result['pid']}/cmdline").read_bytes()
-            if result["folder"].encode() in words:
-                os.kill(result["pid"], signal.SIGKILL)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
+def files_of_ranks(folder, suffix):
+    return {int(path.stem): path.read_text() for path in pathlib.Path(folder).glob(f"*{suffix}")}
 
 
-def read_results(folder):
-    results = {}
-    for path in pathlib.Path(folder).glob("*.json"):
-        result = json.loads(path.read_text())
-        result["folder"] = folder
-        results[result["rank"]] = result
-    return results
+def log_times(story, program, mode):
+    path = os.environ.get("TOKAVG_FAILURE_LOG")
+    if not path:
+        return
+    entry = {"scenario": story.scenario, "program": program, "mode": mode, "ranks": story.ranks, "victim": story.victim,
+             "deadline_ms": story.deadline_ms, "faults": len(story.faults),
+             "after_deadline_ms": [round(ms, 2) for ms in story.after_deadline_ms],
+             "told_ms": [round(ms, 2) for ms in story.told_ms]}
+    with open(path, "a", encoding="utf-8") as log:
+        log.write(json.dumps(entry) + "\n")
 
 
 def main():
-    scenario, victim, ranks, slack, mode, *command = sys.argv[1:]
+    scenario, victim, ranks, slack, deadline, mode, *command = sys.argv[1:]
+    leftovers = Leftovers(command)
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen([*command, folder, scenario, victim, mode], stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        process = subprocess.Popen([*command, folder, scenario, victim, deadline, mode], stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                                   env={**os.environ, **leftovers.environment()})
         pulse = Pulse()
         pulse.start()
         output = end_of(process)
-        results = read_results(folder)
-        reap(results)
+        results = {rank: json.loads(text) for rank, text in files_of_ranks(folder, ".json").items()}
+        pids = {rank: int(text) for rank, text in files_of_ranks(folder, ".pid").items()}
+        struck = files_of_ranks(folder, ".struck")
+        left = files_of_ranks(folder, ".left")
+        left_behind = leftovers.faults(pids, folder)
+        leftovers.close()
     # Ordinary scheduling delays are the library's to bear; a pause of the whole machine is granted, and told.
     pause = pulse.longest_ms if pulse.longest_ms > 50 else 0.0
-    story = verdicts.Story(scenario, int(victim), int(ranks), DEADLINE_MS, float(slack) + pause, results)
+    story = verdicts.Story(scenario, int(victim), int(ranks), float(deadline), float(slack) + pause, results, struck, left)
     if pause > 0:
         story.remarks.append(f"the machine stood still for {pause:.0f} ms")
     faults = verdicts.judge(story)
+    faults += left_behind
+    log_times(story, pathlib.Path(command[-1]).name, mode)
     for fault in faults:
         print(fault)
     for line in story.remarks:

@@ -67,4 +67,10 @@ void config_mismatch(Play& play) {
   play.free("free", context);
 }
 
+// The victim's library is another one: on_victim, other_version.cpp.
+void other_library(Play& play) {
+  tokavg_context_t* context = play.init("differs");
+  play.free("free", context);
+}
+
 }  // namespace failures

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "failures/mpi_scenarios.hpp"
 
+#include <list>
+
 #include "contract/mpi_team.hpp"
+#include "failures/memory.hpp"
 
 namespace failures {
 namespace {
@@ -73,11 +76,23 @@ void free_after_finalize(Play& play) {
   play.free("null", nullptr);
 }
 
+// A communicator for each context: who fails before the others hear of it leaves them alone with what they began on it.
+void memory_init(Play& play) {
+  std::list<MPI_Comm> comms;
+  sweep_call(play, "init", [&] {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms.emplace_back());
+    tokavg_config_t config = play.config();
+    config.comm = &comms.back();
+    return config;
+  });
+}
+
 }  // namespace
 
 Scenario find_mpi_scenario(const std::string& name) {
   if (name == "overlapping_groups") return overlapping_groups;
   if (name == "free_after_finalize") return free_after_finalize;
+  if (name == "memory_init") return memory_init;
   return nullptr;
 }
 

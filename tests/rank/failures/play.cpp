@@ -15,6 +15,14 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
+constexpr double kUntouched = -123.25;
+
+// In one stroke: nobody ever reads half a file.
+void put(const std::string& path, const std::string& text) {
+  std::ofstream(path + ".part") << text;
+  std::rename((path + ".part").c_str(), path.c_str());
+}
+
 }  // namespace
 
 void sleep_ms(std::int64_t duration) { std::this_thread::sleep_for(std::chrono::milliseconds(duration)); }
@@ -29,9 +37,11 @@ tokavg_config_t Play::config() {
 }
 
 tokavg_context_t* Play::init(const char* tag, const tokavg_config_t& config) {
-  tokavg_context_t* context = nullptr;
+  auto* const nothing = reinterpret_cast<tokavg_context_t*>(this);
+  tokavg_context_t* context = nothing;
   call(tag, nullptr, [&] { return tokavg_init(&config, &context); });
-  return context;
+  also("untouched", context == nothing);
+  return context == nothing ? nullptr : context;
 }
 
 tokavg_status_t Play::call(const std::string& tag, tokavg_context_t* context,
@@ -76,18 +86,44 @@ void Play::good_step(const std::string& tag, tokavg_context_t* context, std::int
   also("expected_tokens", ranks() * (ranks() + 1) / 2);
 }
 
+void Play::factor(const std::string& tag, tokavg_context_t* context, tokavg_ticket_t ticket) {
+  double factor = kUntouched;
+  call(tag, context, [&] { return tokavg_factor(context, ticket, 0, TOKAVG_FACTOR_SCALE, &factor); });
+  also("untouched", factor == kUntouched);
+}
+
+void Play::loss_sum(const std::string& tag, tokavg_context_t* context, tokavg_ticket_t ticket) {
+  double sum = 2.0 * (rank() + 1);
+  double backward = kUntouched;
+  double sum_out = kUntouched;
+  tokavg_loss_t loss{};
+  loss.struct_size = static_cast<std::uint32_t>(sizeof loss);
+  loss.kind = TOKAVG_LOSS_SUM;
+  loss.losses.data = &sum;
+  loss.losses.dtype = TOKAVG_DTYPE_F64;
+  loss.tokens = rank() + 1;
+  loss.backward_out = &backward;
+  loss.sum_out = &sum_out;
+  call(tag, context, [&] { return tokavg_loss(context, ticket, &loss, nullptr); });
+  also("untouched", backward == kUntouched && sum_out == kUntouched);
+}
+
 void Play::free(const std::string& tag, tokavg_context_t* context) {
   call(tag, nullptr, [&] { return tokavg_free(context); });
 }
 
+std::string Play::file(int rank, const char* suffix) const {
+  return options_.folder + "/" + std::to_string(rank) + suffix;
+}
+
+void Play::announce() const { put(file(rank(), ".pid"), std::to_string(getpid())); }
+
+void Play::note_strike() const { put(file(rank(), ".struck"), options_.scenario); }
+
 void Play::write_result() const {
-  const std::string path = options_.folder + "/" + std::to_string(rank()) + ".json";
-  {
-    std::ofstream file(path + ".part");
-    file << nlohmann::json{{"rank", rank()}, {"pid", getpid()}, {"calls", calls_}}.dump();
-  }
-  // In one stroke: nobody ever reads half a file.
-  std::rename((path + ".part").c_str(), path.c_str());
+  const nlohmann::json result = {
+      {"rank", rank()}, {"pid", getpid()}, {"names_ranks", options_.names_ranks}, {"calls", calls_}};
+  put(file(rank(), ".json"), result.dump());
 }
 
 bool Play::others_are_done(bool without_victim, int patience_ms) const {
@@ -95,7 +131,7 @@ bool Play::others_are_done(bool without_victim, int patience_ms) const {
     bool all = true;
     for (int other = 0; other < ranks(); ++other) {
       if (other == rank() || (without_victim && other == options_.victim)) continue;
-      all = all && access((options_.folder + "/" + std::to_string(other) + ".json").c_str(), F_OK) == 0;
+      all = all && access(file(other, ".json").c_str(), F_OK) == 0;
     }
     if (all) return true;
     sleep_ms(5);
@@ -105,6 +141,7 @@ bool Play::others_are_done(bool without_victim, int patience_ms) const {
 
 void play(const Options& options, Team& team) {
   Play rank(options, team);
+  rank.announce();
   find_scenario(options.scenario)(rank);
   rank.write_result();
 }

@@ -18,6 +18,7 @@ struct Options {
   std::string scenario;
   int victim = 0;  // the rank that does otherwise
   std::int64_t deadline_ms = 1500;
+  bool names_ranks = true;  // can what carries the sums tell who is missing?
 };
 
 class Play {
@@ -28,6 +29,7 @@ class Play {
   [[nodiscard]] int ranks() const { return team_.ranks(); }
   [[nodiscard]] bool is_victim() const { return rank() == options_.victim; }
   [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] Team& team() const { return team_; }
 
   // A configuration of this rank: mean, the deadline of the options.
   tokavg_config_t config();
@@ -45,13 +47,22 @@ class Play {
                        std::int32_t what = TOKAVG_WAIT_COUNT);
   // Every rank counts rank + 1 tokens, reduces and waits: right, if nothing is wrong with the context.
   void good_step(const std::string& tag, tokavg_context_t* context, std::int64_t step_id);
+  // What a call that fails must not write to.
+  void factor(const std::string& tag, tokavg_context_t* context, tokavg_ticket_t ticket);
+  void loss_sum(const std::string& tag, tokavg_context_t* context, tokavg_ticket_t ticket);
   void free(const std::string& tag, tokavg_context_t* context);
 
+  // Which process this is, for it may leave nothing else: <rank>.pid.
+  void announce() const;
+  // That something was done to this rank, now: <rank>.struck.
+  void note_strike() const;
   // Until the others have written their results: nobody leaves, and no launcher ends a job, before all are judged.
   void write_result() const;
   bool others_are_done(bool without_victim, int patience_ms) const;
 
  private:
+  [[nodiscard]] std::string file(int rank, const char* suffix) const;
+
   const Options& options_;
   Team& team_;
   nlohmann::json calls_ = nlohmann::json::array();

@@ -23,6 +23,12 @@ Scenario find_scenario(const std::string& name) {
       {"desync_and_failure", desync_and_failure},
       {"local_failures", local_failures},
       {"config_mismatch", config_mismatch},
+      {"other_abi", other_library},
+      {"other_wire", other_library},
+      {"other_calls", other_calls},
+      {"extra_init", extra_init},
+      {"memory_failures", memory_failures},
+      {"memory_init", memory_init},
       {"abort_while_waiting", abort_while_waiting},
       {"two_contexts", two_contexts},
       {"finalize_sends", finalize_sends},
@@ -31,7 +37,7 @@ Scenario find_scenario(const std::string& name) {
   for (const Known& one : known) {
     if (name == one.name) return one.scenario;
   }
-  return nullptr;
+  return find_fault_in_phase(name);
 }
 
 }  // namespace failures

@@ -24,6 +24,18 @@ void local_failures(Play& play);
 
 // mismatch.cpp
 void config_mismatch(Play& play);
+void other_library(Play& play);
+
+// calls.cpp
+void other_calls(Play& play);
+void extra_init(Play& play);
+
+// memory.cpp
+void memory_failures(Play& play);
+void memory_init(Play& play);
+
+// phases.cpp: FAULT.PHASE; nullptr: there is none of this name.
+Scenario find_fault_in_phase(const std::string& name);
 
 // life.cpp
 void abort_while_waiting(Play& play);

@@ -1,82 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each scenario must leave behind, rank by rank."""
-import re
-
-AT_ONCE_MS = 500
-
-
-class Story:
-    """The results of one run, and the faults found in them."""
-
-    def __init__(self, scenario, victim, ranks, deadline_ms, slack_ms, results):
-        self.scenario = scenario
-        self.victim = victim
-        self.ranks = ranks
-        self.deadline_ms = deadline_ms
-        self.slack_ms = slack_ms
-        self.results = results
-        self.faults = []
-        self.remarks = []
-
-    def others(self):
-        return [rank for rank in range(self.ranks) if rank != self.victim]
-
-    def everybody(self):
-        return list(range(self.ranks))
-
-    def calls(self, rank, prefix):
-        """The calls of a rank whose tag is prefix, or begins with it where it ends in a dot or is empty."""
-        found = [call for call in self.results.get(rank, {"calls": []})["calls"]
-                 if call["tag"] == prefix or (prefix[-1:] in (".", "") and call["tag"].startswith(prefix))]
-        if not found:
-            self.faults.append(f"rank {rank}: no call {prefix}")
-        return found
-
-    def expect(self, fine, rank, call, what):
-        if not fine:
-            self.faults.append(f"rank {rank}: {call['tag']} is {call}: {what}")
-
-    def status(self, ranks, prefix, *accepted, text=None, within_ms=None):
-        """All calls `prefix` of these ranks have one of the statuses, a text that holds `text`, and were quick enough."""
-        names = ["TOKAVG_OK" if name == "OK" else
-                 f"TOKAVG_{name}" if name in ("EMPTY", "PENDING") else f"TOKAVG_ERR_{name}" for name in accepted]
-        for rank in ranks:
-            for call in self.calls(rank, prefix):
-                self.expect(call["status"] in names, rank, call, f"not {names}")
-                if text is not None:
-                    self.expect(text in call.get("text", ""), rank, call, f"no '{text}' in its text")
-                if within_ms is not None:
-                    self.expect(call["ms"] <= within_ms, rank, call, f"later than {within_ms} ms")
-
-    def good(self, ranks, prefix):
-        for rank in ranks:
-            for call in self.calls(rank, prefix):
-                self.expect(call["status"] == "TOKAVG_OK", rank, call, "not OK")
-                if "expected_tokens" in call:
-                    self.expect(call["tokens"] == call["expected_tokens"], rank, call, "wrong sum")
-
-    def value(self, ranks, tag, name, expected):
-        for rank in ranks:
-            for call in self.calls(rank, tag):
-                self.expect(call.get(name) == expected, rank, call, f"{name} is not {expected}")
-
-    def timeout(self, ranks, tag, names_victim=True):
-        """TIMEOUT within the deadline and its 0.1 s, and the same list on all ranks that names the victim."""
-        self.status(ranks, tag, "TIMEOUT", within_ms=self.deadline_ms + self.slack_ms)
-        calls = [(rank, call) for rank in ranks for call in self.calls(rank, tag)]
-        if not calls:
-            return
-        slowest = max(call["ms"] for _, call in calls)
-        self.remarks.append(f"{tag}: noticed after {min(call['ms'] for _, call in calls):.1f} to {slowest:.1f} ms of "
-                            f"{self.deadline_ms}")
-        if slowest < self.deadline_ms:
-            self.faults.append(f"{tag}: all ranks gave up before the deadline")
-        if not names_victim:
-            return
-        for rank, call in calls:
-            found = re.search(r"ranks? ([0-9, ]+) did not arrive", call.get("text", ""))
-            named = found.group(1) if found else None
-            self.expect(named == str(self.victim), rank, call, f"names {named}, not {self.victim}")
+import memory
+import phases
+from story import AT_ONCE_MS, Story  # noqa: F401 (judge.py takes Story from here)
 
 
 def init_missing(story):
@@ -101,7 +27,7 @@ def reduce_missing(story):
     again(story, story.others(), "TIMEOUT")
     story.status(story.everybody(), "free", "OK", within_ms=AT_ONCE_MS)
     # It comes after the others gave up: it must not take an old sum for a new one, nor wait for ever.
-    story.status([story.victim], "late", "TIMEOUT", "STATE", "ARGUMENT", within_ms=story.deadline_ms + story.slack_ms)
+    story.status([story.victim], "late", "TIMEOUT", "STATE", "ARGUMENT", within_ms=story.in_time_ms)
 
 
 def reduce_killed(story):
@@ -204,6 +130,44 @@ def config_mismatch(story):
     story.status(story.everybody(), "finalize", "OK")
 
 
+def other_library(story):
+    text = "ABI version is not the same" if story.scenario == "other_abi" else "wire version"
+    story.status(story.everybody(), "differs", "CONFIG", text=text, within_ms=AT_ONCE_MS)
+    if story.ranks > 2:
+        story.status(story.others(), "differs", "CONFIG", text=f"rank {story.victim} differs")
+    story.status(story.everybody(), "free", "OK", within_ms=AT_ONCE_MS)
+
+
+def other_calls(story):
+    """DESYNC on every rank where the ranks differ, in that very step; where it is this rank's own matter, nothing."""
+    for name in ("extra_finalizing", "order_count", "order_reducing", "order_finalizing"):
+        story.good(story.everybody(), f"{name}.good")
+        story.status(story.everybody(), f"{name}.differs", "DESYNC", within_ms=AT_ONCE_MS)
+        story.status(story.everybody(), f"{name}.after.factor", "DESYNC", within_ms=50)
+        if story.ranks > 2:
+            story.status(story.others(), f"{name}.differs", "DESYNC", text=f"rank {story.victim} differs")
+    for name in ("extra_waiting", "order_waiting", "failed_waiting"):
+        story.good(story.everybody(), f"{name}.fine.")
+        story.status(story.everybody(), f"{name}.after.factor", "OK")
+    story.status([story.victim], "extra_waiting.state.finalize", "STATE", within_ms=50)
+    story.status([story.victim], "failed_waiting.wrong.", "ARGUMENT", within_ms=50)
+    story.good(story.everybody(), "failed_waiting.next")
+    story.status(story.everybody(), "order_init.differs", "CONFIG", text="config.terms is not the same", within_ms=AT_ONCE_MS)
+    story.status([story.victim], "failed_finalizing.told", "ARGUMENT", within_ms=AT_ONCE_MS)
+    story.status(story.others(), "failed_finalizing.told", "PEER", text=f"rank {story.victim}", within_ms=AT_ONCE_MS)
+    for rank in story.everybody():
+        for call in story.results[rank]["calls"]:
+            if call["tag"].endswith(".free"):
+                story.expect(call["status"] == "TOKAVG_OK" and call["ms"] <= AT_ONCE_MS, rank, call, "did not free")
+
+
+def extra_init(story):
+    story.status([story.victim], "extra_init.alone", "TIMEOUT", within_ms=story.in_time_ms)
+    story.good(story.everybody(), "extra_init.next")
+    story.good(story.everybody(), "extra_init.fine.")
+    story.status(story.everybody(), "extra_init.free", "OK", within_ms=AT_ONCE_MS)
+
+
 def abort_while_waiting(story):
     story.status(story.others(), "aborted", "ABORTED", within_ms=300 + AT_ONCE_MS)
     for rank in story.others():
@@ -257,7 +221,9 @@ def free_after_finalize(story):
     ends(story)
 
 
-VERDICTS = {"init_missing": init_missing, "init_unreachable": init_unreachable, "reduce_missing": reduce_missing,
+VERDICTS = {"other_abi": other_library, "other_wire": other_library, "other_calls": other_calls, "extra_init": extra_init,
+            "memory_failures": memory.failures, "memory_init": memory.of_init,
+            "init_missing": init_missing, "init_unreachable": init_unreachable, "reduce_missing": reduce_missing,
             "reduce_killed": reduce_killed, "ring_late": ring_late, "ring_missing": ring_missing, "extra_reduce": desync,
             "extra_flush": desync, "other_divisor": desync,
             "desync_and_failure": desync, "local_failures": local_failures,
@@ -268,10 +234,11 @@ VERDICTS = {"init_missing": init_missing, "init_unreachable": init_unreachable, 
 
 def judge(story):
     """The faults, empty when all is as it should be."""
-    absent = [story.victim] if story.scenario == "reduce_killed" else []
+    leaves_nothing = story.scenario == "reduce_killed" or story.scenario.startswith(("killed.", "left."))
     for rank in story.everybody():
-        if rank not in story.results and rank not in absent:
+        if rank not in story.results and not (leaves_nothing and rank == story.victim):
             story.faults.append(f"rank {rank} left no result")
     if not story.faults:
-        VERDICTS[story.scenario](story)
+        story.untouched()
+        VERDICTS.get(story.scenario, phases.fault_in_phase)(story)
     return story.faults
