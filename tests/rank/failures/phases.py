@@ -2,8 +2,8 @@
 """FAULT.PHASE: what phases.cpp must leave behind."""
 from story import AT_ONCE_MS
 
-# Where the others wait for the rank to which it happens.
-WAITS_IN = {"init": "init", "count": "step", "reducing": "finalize", "waiting": "step", "finalizing": "finalize"}
+# Where the others wait for the rank to which it happens; after its reduce, without a progress thread, already in the step.
+WAITS_IN = {"init": ["init"], "count": ["step"], "reducing": ["step", "finalize"], "finalizing": ["finalize"]}
 HITS_PROCESS = ("killed", "left", "stopped", "paused")
 
 
@@ -30,7 +30,7 @@ def nothing_happens(story, fault, phase):
     story.status(story.everybody(), "after.loss", "STATE")
     story.status(story.everybody(), "after.reduce", "STATE")
     if fault == "slow":
-        waited = max(call["ms"] for rank in story.others() for call in story.calls(rank, WAITS_IN[phase]))
+        waited = max(call["ms"] for rank in story.others() for tag in WAITS_IN[phase] for call in story.calls(rank, tag))
         if waited < story.deadline_ms / 4:
             story.faults.append(f"nobody waited for rank {story.victim}")
 
