@@ -59,7 +59,8 @@ class HostSums : public std::enable_shared_from_this<HostSums> {
     Belongings(int device, std::size_t slot_words);
     static void free_here(Belongings* belongings) noexcept;
     const int device;
-    bool stay = false;  // until the process ends
+    bool stay = false;                // until the process ends
+    Belongings* next_left = nullptr;  // of those that stay
     cuda::OwnStream stream;
     Words words;
     std::vector<Slot> slots;

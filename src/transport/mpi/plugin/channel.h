@@ -110,7 +110,7 @@ struct channel {
 /* The one thread and the one registry of this process. */
 struct process {
   pthread_mutex_t lock;
-  pid_t pid;                 /* 0 before the first open */
+  atomic_int pid;            /* 0 before the first open */
   struct channel *channels;  /* live */
   struct channel *closed;    /* left by a close that may not call MPI */
   struct channel *graveyard; /* memory that MPI may still write to, kept reachable */

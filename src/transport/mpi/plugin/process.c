@@ -76,7 +76,8 @@ static int ask_for_last_word(void) {
 tokavg_status_t process_enter(char *text_out, size_t capacity) {
   tokavg_status_t status = TOKAVG_OK;
   pid_t pid = getpid();
-  if (process.pid != 0 && process.pid != pid) {
+  const pid_t owner = process.pid;
+  if (owner != 0 && owner != pid) {
     snprintf(text_out, capacity, "this process was forked from one that uses MPI; only that one may use it");
     return TOKAVG_ERR_STATE;
   }
