@@ -49,7 +49,7 @@ bool Context::replay_unfinished() const noexcept {
   return false;
 }
 
-// A graph cannot wait for what is from before the capture. Here the host does: for messages, without a call of CUDA's.
+// A graph cannot wait for what is from before the capture. Here the host does, in a way that a capture allows.
 void Context::check_before_capture() {
   const auto receive_one = [this](const Message& message) { receive(message); };
   courier_->poll(receive_one);
@@ -181,8 +181,7 @@ void Context::check_no_replays(const Step& step) const {
   if (!any_captured() && step.ticket > newest_captured_) return;
   fail(TOKAVG_ERR_STATE,
        "losses in host memory cannot be recorded on ticket %lld, for a step was captured since, or is kept; copy them "
-       "to "
-       "the GPU, or record them on TOKAVG_OPEN",
+       "to the GPU, or record them on TOKAVG_OPEN",
        static_cast<long long>(step.ticket));
 }
 
